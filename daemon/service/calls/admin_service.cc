@@ -311,18 +311,15 @@ AdminService::AdminService(BuildBackend& backend, const Peer& peer, PeerOf peer_
             backend, account, [&sources](const auto& request, UnaryCall::Reply answer) {
               AnswerToolchains(sources.toolchains, request.driver_version(), std::move(answer));
             }));
-  Serve("/cccl_cache.v1.Admin/AddRelease", [&backend, &sources, peer](CallStream& stream) {
-    auto* call = new AddReleaseCall(backend, sources.releases, sources.threads, peer, stream);
-    call->Begin();
-  });
-  const auto serve_upkeep = [&](const char* method, UpkeepCall::Task task) {
-    Serve(method, [&backend, &sources, peer, task](CallStream& stream) {
-      auto* call = new UpkeepCall(backend, sources.upkeep, sources.threads, peer, task, stream);
-      call->Begin();
-    });
+  const auto serve_blocking = [&](const char* method, BlockingCall::Work work) {
+    Serve(method, BlockingCall::Maker(backend, sources.threads, peer, std::move(work)));
   };
-  serve_upkeep("/cccl_cache.v1.Admin/Evict", UpkeepCall::Task::kEvict);
-  serve_upkeep("/cccl_cache.v1.Admin/Verify", UpkeepCall::Task::kVerify);
+  serve_blocking("/cccl_cache.v1.Admin/AddRelease",
+                 [&sources](BlockingCall& call) { return AddRelease(call, sources.releases); });
+  serve_blocking("/cccl_cache.v1.Admin/Evict",
+                 [&sources](BlockingCall& call) { return Evict(call, sources.upkeep); });
+  serve_blocking("/cccl_cache.v1.Admin/Verify",
+                 [&sources](BlockingCall& call) { return Verify(call, sources.upkeep); });
 }
 
 }  // namespace cccl_cache::daemon

@@ -19,6 +19,13 @@ Error LeftMeanwhile() { return {ErrorCode::kCancelled, "the caller left"}; }
 
 }  // namespace
 
+MakeCall BlockingCall::Maker(BuildBackend& backend, BlockingPool& threads, const Peer& peer,
+                             Work work) {
+  return [&backend, &threads, peer, work = std::move(work)](CallStream& stream) {
+    (new BlockingCall(backend, threads, peer, stream, work))->Begin();
+  };
+}
+
 void BlockingCall::Begin() {
   auto call = backend_.budget.Take(peer_.account(), Resource::kCalls);
   if (!call) return End(call.error());
@@ -27,7 +34,7 @@ void BlockingCall::Begin() {
   call_ = std::move(*call);
   stream_ = std::move(*stream);
   const Status begun = threads_.Add(
-      peer_.account(), {.look = [this] { End(Work()); },
+      peer_.account(), {.look = [this] { End(work_(*this)); },
                         .then = [] {},
                         .late =
                             [this] {

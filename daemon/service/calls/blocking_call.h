@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <stop_token>
 #include <utility>
@@ -33,27 +34,25 @@ inline constexpr BlockingPool::Bounds kBlockingCallThreads{.name = "calls",
 /// A call that works with a disk for as long as it lasts, on a thread of its own. The thread reads
 /// and writes messages and waits for each, so they move at the pace of the disk. The call is
 /// counted before its first message is received. Deletes itself when the call is done.
-class BlockingCall : public RawCall {
+class BlockingCall final : public RawCall {
  public:
   /// Data bytes in one message, and bytes that may surround them: the digests of a release.
   static constexpr uint64_t kChunkBytes = 1u << 20;
   static constexpr uint64_t kChunkHead = 128;
 
-  /// Called once, after construction is complete.
-  void Begin();
+  /// Does all work of a call, on its thread. The call ends with the returned status.
+  using Work = std::function<Status(BlockingCall&)>;
+
+  /// Returns a maker of calls of this peer that do this work.
+  [[nodiscard]] static MakeCall Maker(BuildBackend& backend, BlockingPool& threads,
+                                      const Peer& peer, Work work);
 
   void OnReadDone(bool ok) final;
   void OnWriteDone(bool ok) final;
   void OnCancel() final;
   void OnDone() final;
 
- protected:
-  BlockingCall(BuildBackend& backend, BlockingPool& threads, Peer peer, CallStream& stream)
-      : RawCall(stream), backend_(backend), threads_(threads), peer_(std::move(peer)) {}
-
-  /// Does all work of the call, on its thread. The call ends with the returned status.
-  virtual Status Work() = 0;
-
+  // For the work.
   /// Reads the next message. Errors: the caller left or is too slow, or the bytes are malformed.
   [[nodiscard]] Status Read(google::protobuf::MessageLite& message);
   [[nodiscard]] Status Write(const google::protobuf::MessageLite& message);
@@ -64,6 +63,15 @@ class BlockingCall : public RawCall {
   [[nodiscard]] SnapshotCaller Caller();
 
  private:
+  BlockingCall(BuildBackend& backend, BlockingPool& threads, Peer peer, CallStream& stream,
+               Work work)
+      : RawCall(stream),
+        backend_(backend),
+        threads_(threads),
+        peer_(std::move(peer)),
+        work_(std::move(work)) {}
+
+  void Begin();
   void End(const Status& status);
   [[nodiscard]] Status Hold(uint64_t bytes);
   /// Returns when the started operation has ended. Returns an error if the operation failed or took
@@ -74,6 +82,7 @@ class BlockingCall : public RawCall {
   BuildBackend& backend_;
   BlockingPool& threads_;
   const Peer peer_;
+  const Work work_;
   Share call_;
   Share stream_;
   Share memory_;

@@ -19,9 +19,13 @@ constexpr size_t kMaxUnsent = 256;
 
 Error SenderLeft() { return {ErrorCode::kCancelled, "the caller, who sends its files, left"}; }
 
-BuildReader ReaderOf(Form form) {
-  if (form == Form::kMany) return &ReadOfMany;
-  return form == Form::kWithFiles ? &ReadOfWithFiles : &ReadBuild;
+Result<ConvertedRequest> ReadRequest(Form form, const grpc::ByteBuffer& message,
+                                     const ServiceLimits& limits, const FindUpload& find_upload) {
+  const BufferPieces pieces(message);
+  ProtoReader reader(pieces.views());
+  if (form == Form::kMany) return ReadOfMany(reader, limits, find_upload);
+  if (form == Form::kWithFiles) return ReadOfWithFiles(reader, limits, find_upload);
+  return ReadBuild(reader, limits, find_upload);
 }
 
 }  // namespace
@@ -60,17 +64,33 @@ void BuildCall::OnMessage(grpc::ByteBuffer& message) {
   GoOn();
 }
 
+Result<ConvertedRequest> BuildCall::ReadCounted(grpc::ByteBuffer& message, Share& bytes) {
+  auto received = backend_.budget.Take(peer_.account(), Resource::kBytes, message.Length());
+  if (!received) return received.error();
+  auto request = ReadRequest(form_, message, backend_.limits, [this](const Digest& digest) {
+    return backend_.uploads.Find(peer_.uid, digest);
+  });
+  message.Clear();
+  if (!request) return request;
+  received->Release();
+  auto held = backend_.budget.Take(peer_.account(), Resource::kBytes, request->bytes);
+  if (!held) return held.error();
+  bytes = *std::move(held);
+  return request;
+}
+
 Status BuildCall::StartBuild(uint64_t tag, grpc::ByteBuffer& message) {
-  auto read = ReadCounted(backend_, peer_, message, ReaderOf(form_));
+  Share bytes;
+  auto read = ReadCounted(message, bytes);
   if (!read) return read.error();
   auto call = form_ == Form::kMany ? backend_.budget.Take(peer_.account(), Resource::kCalls)
                                    : Result<Share>(std::move(call_));
   if (!call) return call.error();
-  const MemberPtr member = std::make_shared<Member>(
-      Member{std::move(read->converted.wanted), *std::move(call), std::move(read->bytes)});
+  const MemberPtr member =
+      std::make_shared<Member>(Member{std::move(read->wanted), *std::move(call), std::move(bytes)});
   members_[tag] = member;
   member->ticket =
-      backend_.builder.Start(std::move(read->converted.request), {peer_, exchange_},
+      backend_.builder.Start(std::move(read->request), {peer_, exchange_},
                              [this, events = events(), tag, member](Result<BuildAnswer> answer) {
                                // A hit is answered within the event that starts the build.
                                if (events->RunHere()) return Answer(tag, member, answer);
@@ -195,28 +215,6 @@ void BuildCall::OnGone() {
   for (const auto& [tag, member] : std::exchange(members_, {})) {
     backend_.builder.Leave(member->ticket);
   }
-}
-
-Result<CountedRequest> ReadCounted(BuildBackend& backend, const Peer& peer,
-                                   grpc::ByteBuffer& message, BuildReader read) {
-  const uint64_t size = message.Length();
-  auto received = backend.budget.Take(peer.account(), Resource::kBytes, size);
-  if (!received) return received.error();
-  if (size > backend.limits.message_bytes) return NotARequest();
-  const FindUpload find_upload = [&](const auto& digest) {
-    return backend.uploads.Find(peer.uid, digest);
-  };
-  auto converted = [&] {
-    const BufferPieces pieces(message);
-    ProtoReader reader(pieces.views());
-    return read(reader, backend.limits, find_upload);
-  }();
-  message.Clear();
-  if (!converted) return converted.error();
-  received->Release();
-  auto held = backend.budget.Take(peer.account(), Resource::kBytes, converted->bytes);
-  if (!held) return held.error();
-  return CountedRequest{*std::move(converted), *std::move(held)};
 }
 
 }  // namespace cccl_cache::daemon

@@ -52,6 +52,9 @@ class BuildCall final : public StreamCall {
   void OnHalfClose() override;
   void OnSpace() override;
   void OnGone() override;
+  /// Reads the request and clears the message. Counts the bytes of the message while it reads, then
+  /// those of the request.
+  [[nodiscard]] Result<ConvertedRequest> ReadCounted(grpc::ByteBuffer& message, Share& bytes);
   [[nodiscard]] Status StartBuild(uint64_t tag, grpc::ByteBuffer& message);
   /// Does nothing if that build has ended.
   void Answer(uint64_t tag, const MemberPtr& member, const Result<BuildAnswer>& answer);
@@ -82,22 +85,5 @@ class BuildCall final : public StreamCall {
   std::optional<ReplyChunks> chunks_;      ///< set once the one build is answered in chunks
   bool last_read_ = false;                 ///< true once the caller has sent its last message
 };
-
-/// A request whose texts and binaries are counted among its account's bytes.
-struct CountedRequest {
-  ConvertedRequest converted;
-  Share bytes;
-};
-
-/// Converts the bytes of a message that holds a build to a request: ReadBuild, or a function that
-/// calls it.
-using BuildReader = Result<ConvertedRequest> (*)(ProtoReader& message, const ServiceLimits& limits,
-                                                 const FindUpload& find_upload);
-
-/// Reads the request and clears the message. Counts the bytes of the message while it reads, then
-/// those of the request. kOverloaded: they don't fit. kInvalidRequest and kUploadNeeded as in
-/// ReadBuild.
-[[nodiscard]] Result<CountedRequest> ReadCounted(BuildBackend& backend, const Peer& peer,
-                                                 grpc::ByteBuffer& message, BuildReader read);
 
 }  // namespace cccl_cache::daemon

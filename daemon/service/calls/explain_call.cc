@@ -25,9 +25,7 @@ void ExplainCall::OnMessage(grpc::ByteBuffer& message) {
 }
 
 Result<ExplainQuestion> ExplainCall::ReadQuestion(grpc::ByteBuffer& request) {
-  const uint64_t size = request.Length();
-  if (size > backend_.limits.message_bytes) return NotARequest();
-  const auto counted = backend_.budget.Take(peer_.account(), Resource::kBytes, size);
+  const auto counted = backend_.budget.Take(peer_.account(), Resource::kBytes, request.Length());
   if (!counted) return counted.error();
   return ReadExplainRequest(request, backend_.limits, [this](const auto& digest) {
     return backend_.uploads.Find(peer_.uid, digest);

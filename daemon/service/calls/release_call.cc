@@ -39,33 +39,33 @@ Result<std::vector<Digest>> FilesOf(const v1::AddReleaseRequest& request) {
 
 }  // namespace
 
-Status AddReleaseCall::Work() {
+Status AddRelease(BlockingCall& call, Releases& releases) {
   v1::AddReleaseRequest request;
-  if (Status read = Read(request); !read) return read;
+  if (Status read = call.Read(request); !read) return read;
   const Result<std::vector<Digest>> files = FilesOf(request);
   if (!files) return files.error();
-  Result<Releases::Offer> offer = releases_.Receive(peer(), *files);
+  Result<Releases::Offer> offer = releases.Receive(call.peer(), *files);
   if (!offer) return offer.error();
   v1::AddReleaseReply reply;
   if (const auto* present = std::get_if<std::string>(&*offer)) {
     reply.set_toolchain(*present);
-    return Write(reply);
+    return call.Write(reply);
   }
   auto& incoming = *std::get<std::unique_ptr<IncomingRelease>>(*offer);
   if (request.only_ask()) {
     reply.set_version(std::string(incoming.version()));
-    return Write(reply);
+    return call.Write(reply);
   }
   while (true) {
     if (Status appended = incoming.Append(request.data()); !appended) return appended;
     if (incoming.Complete()) break;
-    if (Status read = Read(request); !read) return read;
+    if (Status read = call.Read(request); !read) return read;
   }
   const Result<std::string> kept = incoming.Finish();
   if (!kept) return kept.error();
   reply.set_toolchain(*kept);
   reply.set_added(true);
-  return Write(reply);
+  return call.Write(reply);
 }
 
 }  // namespace cccl_cache::daemon

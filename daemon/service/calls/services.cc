@@ -152,14 +152,14 @@ DepositService::DepositService(BuildBackend& backend, const Peer& peer) {
 
 SnapshotService::SnapshotService(BuildBackend& backend, const Peer& peer,
                                  const SnapshotSources& sources) {
-  Serve("/cccl_cache.v1.Snapshot/Create", [&backend, &sources, peer](CallStream& stream) {
-    auto* call = new CreateSnapshotCall(backend, sources, peer, stream);
-    call->Begin();
-  });
-  Serve("/cccl_cache.v1.Snapshot/Insert", [&backend, &sources, peer](CallStream& stream) {
-    auto* call = new InsertSnapshotCall(backend, sources, peer, stream);
-    call->Begin();
-  });
+  Serve("/cccl_cache.v1.Snapshot/Create",
+        BlockingCall::Maker(backend, sources.threads, peer, [&sources](BlockingCall& call) {
+          return CreateSnapshot(call, sources.snapshots);
+        }));
+  Serve("/cccl_cache.v1.Snapshot/Insert",
+        BlockingCall::Maker(backend, sources.threads, peer, [&sources](BlockingCall& call) {
+          return InsertSnapshot(call, sources.snapshots);
+        }));
 }
 
 InfoService::InfoService(BuildBackend& backend, Account account, const v1::InfoReply& reply,

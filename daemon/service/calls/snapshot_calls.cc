@@ -8,14 +8,18 @@
 #include <chrono>
 #include <limits>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "cccl_cache/v1/snapshot.pb.h"
-#include "daemon/service/wire/messages.h"
+#include "daemon/service/calls/backend.h"
+#include "daemon/service/limits/budget.h"
 #include "proto/snapshot/snapshot.h"
 
 namespace cccl_cache::daemon {
 namespace {
+
+namespace v1 = cccl_cache::v1;
 
 constexpr int kMaxUsers = 4'096;
 constexpr size_t kKeyBytes = sizeof(Digest::bytes);
@@ -29,37 +33,23 @@ std::optional<std::chrono::sys_seconds> TimeOf(uint64_t seconds) {
       std::chrono::seconds(static_cast<int64_t>(std::min(seconds, kLatest))));
 }
 
-}  // namespace
-
-namespace v1 = cccl_cache::v1;
-
-Status CreateSnapshotCall::Work() {
-  const Result<SnapshotFilter> filter = ReadFilter();
-  if (!filter) return filter.error();
-  const Result<SnapshotSummary> made =
-      snapshots_.Create(Caller(), *filter, [this](std::string_view bytes) { return Send(bytes); });
-  if (!made) return made.error();
-  if (Status sent = SendRest(); !sent) return sent;
-  v1::SnapshotCreateReply reply;
-  ToProto(*made, *reply.mutable_summary());
-  return Write(reply);
-}
-
-Result<SnapshotFilter> CreateSnapshotCall::ReadFilter() {
+/// Reads the filter and its keys, whose bytes are added to `counted`.
+Result<SnapshotFilter> ReadFilter(BlockingCall& call, Share& counted) {
   v1::SnapshotCreateRequest request;
-  if (Status read = Read(request); !read) return read.error();
+  if (Status read = call.Read(request); !read) return read.error();
   Result<SnapshotFilter> filter = FromProto(request.filter());
   if (!filter) return filter;
   while (true) {
-    auto bytes = backend().budget.Take(peer().account(), Resource::kBytes,
-                                       request.known_keys().size() + request.wanted_keys().size());
+    auto bytes =
+        call.backend().budget.Take(call.peer().account(), Resource::kBytes,
+                                   request.known_keys().size() + request.wanted_keys().size());
     if (!bytes) return bytes.error();
-    keys_.Merge(std::move(*bytes));
+    counted.Merge(std::move(*bytes));
     Status added = AddKeys("known_keys", request.known_keys(), filter->known);
     if (added.ok()) added = AddKeys("wanted_keys", request.wanted_keys(), filter->wanted);
     if (!added.ok()) return added.error();
     if (request.last()) break;
-    if (Status read = Read(request); !read) return read.error();
+    if (Status read = call.Read(request); !read) return read.error();
   }
   std::ranges::sort(filter->known);
   std::ranges::sort(filter->wanted);
@@ -68,37 +58,65 @@ Result<SnapshotFilter> CreateSnapshotCall::ReadFilter() {
   return filter;
 }
 
-Status CreateSnapshotCall::Send(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const size_t taken = std::min<size_t>(bytes.size(), kChunkBytes - unsent_.size());
-    unsent_.append(bytes.substr(0, taken));
-    bytes.remove_prefix(taken);
-    if (unsent_.size() < kChunkBytes) break;
-    if (Status sent = SendRest(); !sent) return sent;
+/// Sends bytes in messages of the largest size.
+class Sender {
+ public:
+  explicit Sender(BlockingCall& call) : call_(call) {}
+
+  /// Sends all full messages; the rest waits for more bytes.
+  Status Send(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const size_t taken =
+          std::min<size_t>(bytes.size(), BlockingCall::kChunkBytes - unsent_.size());
+      unsent_.append(bytes.substr(0, taken));
+      bytes.remove_prefix(taken);
+      if (unsent_.size() < BlockingCall::kChunkBytes) break;
+      if (Status sent = SendRest(); !sent) return sent;
+    }
+    return Ok{};
   }
-  return Ok{};
-}
 
-Status CreateSnapshotCall::SendRest() {
-  if (unsent_.empty()) return Ok{};
+  Status SendRest() {
+    if (unsent_.empty()) return Ok{};
+    v1::SnapshotCreateReply reply;
+    reply.set_data(std::exchange(unsent_, {}));
+    return call_.Write(reply);
+  }
+
+ private:
+  BlockingCall& call_;
+  std::string unsent_;
+};
+
+}  // namespace
+
+Status CreateSnapshot(BlockingCall& call, Snapshots& snapshots) {
+  Share counted;
+  const Result<SnapshotFilter> filter = ReadFilter(call, counted);
+  if (!filter) return filter.error();
+  Sender sender(call);
+  const Result<SnapshotSummary> made = snapshots.Create(
+      call.Caller(), *filter, [&sender](std::string_view bytes) { return sender.Send(bytes); });
+  if (!made) return made.error();
+  if (Status sent = sender.SendRest(); !sent) return sent;
   v1::SnapshotCreateReply reply;
-  reply.set_data(std::exchange(unsent_, {}));
-  return Write(reply);
+  ToProto(*made, *reply.mutable_summary());
+  return call.Write(reply);
 }
 
-Status InsertSnapshotCall::Work() {
-  const Result<std::unique_ptr<IncomingSnapshot>> incoming = snapshots_.Receive(Caller());
+Status InsertSnapshot(BlockingCall& call, Snapshots& snapshots) {
+  const Result<std::unique_ptr<IncomingSnapshot>> incoming = snapshots.Receive(call.Caller());
   if (!incoming) return incoming.error();
-  cccl_cache::v1::SnapshotInsertRequest request;
+  v1::SnapshotInsertRequest request;
   do {
-    if (Status read = Read(request); !read) return read;
+    if (Status read = call.Read(request); !read) return read;
     if (Status appended = (*incoming)->Append(request.data()); !appended) return appended;
   } while (!request.last());
   const Result<SnapshotSummary> kept = (*incoming)->Finish();
   if (!kept) return kept.error();
-  cccl_cache::v1::SnapshotInsertReply reply;
+  v1::SnapshotInsertReply reply;
   ToProto(*kept, *reply.mutable_summary());
-  return Write(reply);
+  return call.Write(reply);
 }
 
 Result<SnapshotFilter> FromProto(const cccl_cache::v1::SnapshotFilter& message) {

@@ -2,19 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "cccl_cache/v1/snapshot.pb.h"
-#include "daemon/core/model/account.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/snapshots.h"
-#include "daemon/service/calls/backend.h"
 #include "daemon/service/calls/blocking_call.h"
-#include "daemon/service/limits/budget.h"
-#include "daemon/service/transport/raw_call.h"
 #include "daemon/system/blocking_pool.h"
 #include "proto/digest.h"
 
@@ -26,40 +20,11 @@ struct SnapshotSources {
   BlockingPool& threads;
 };
 
-/// One call of Snapshot.Create: receives the filter and the keys that are wanted or not, then sends
-/// the file.
-class CreateSnapshotCall final : public BlockingCall {
- public:
-  CreateSnapshotCall(BuildBackend& backend, const SnapshotSources& sources, Peer peer,
-                     CallStream& stream)
-      : BlockingCall(backend, sources.threads, std::move(peer), stream),
-        snapshots_(sources.snapshots) {}
+/// Snapshot.Create: receives the filter and the keys that are wanted or not, then sends the file.
+[[nodiscard]] Status CreateSnapshot(BlockingCall& call, Snapshots& snapshots);
 
- private:
-  Status Work() override;
-  [[nodiscard]] Result<SnapshotFilter> ReadFilter();
-  /// Sends all full messages; the rest waits for more bytes.
-  [[nodiscard]] Status Send(std::string_view bytes);
-  [[nodiscard]] Status SendRest();
-
-  Snapshots& snapshots_;
-  std::string unsent_;
-  Share keys_;
-};
-
-/// One call of Snapshot.Insert: receives the file, then sends the result.
-class InsertSnapshotCall final : public BlockingCall {
- public:
-  InsertSnapshotCall(BuildBackend& backend, const SnapshotSources& sources, Peer peer,
-                     CallStream& stream)
-      : BlockingCall(backend, sources.threads, std::move(peer), stream),
-        snapshots_(sources.snapshots) {}
-
- private:
-  Status Work() override;
-
-  Snapshots& snapshots_;
-};
+/// Snapshot.Insert: receives the file, then sends the result.
+[[nodiscard]] Status InsertSnapshot(BlockingCall& call, Snapshots& snapshots);
 
 /// kInvalidRequest names the field.
 [[nodiscard]] Result<SnapshotFilter> FromProto(const cccl_cache::v1::SnapshotFilter& message);

@@ -43,6 +43,14 @@ Result<DigestPrefix> ReadPrefix(const char* field, const std::string& text) {
                            DigestPrefix::kMinDigits)};
 }
 
+Status CheckAdministrator(const Peer& peer) {
+  if (peer.administrator) return Ok{};
+  return Error{ErrorCode::kDenied,
+               fmt::format("user {} is no administrator here: root, the daemon's user and the "
+                           "members of admin_group are, outside of containers; try sudo",
+                           peer.uid)};
+}
+
 }  // namespace
 
 Result<EvictionFilter> FromProto(const v1::EvictRequest& request) {
@@ -76,33 +84,26 @@ Result<EvictionFilter> FromProto(const v1::EvictRequest& request) {
   return filter;
 }
 
-Status UpkeepCall::Work() {
-  if (!peer().administrator) {
-    return Error{ErrorCode::kDenied,
-                 fmt::format("user {} is no administrator here: root, the daemon's user and the "
-                             "members of admin_group are, outside of containers; try sudo",
-                             peer().uid)};
-  }
-  return task_ == Task::kEvict ? Evict() : Verify();
-}
-
-Status UpkeepCall::Evict() {
+Status Evict(BlockingCall& call, Upkeep& upkeep) {
+  if (Status may = CheckAdministrator(call.peer()); !may) return may;
   v1::EvictRequest request;
-  if (Status read = Read(request); !read) return read;
+  if (Status read = call.Read(request); !read) return read;
   const Result<EvictionFilter> filter = FromProto(request);
   if (!filter) return filter.error();
-  const Result<TierSize> evicted = upkeep_.Evict(
-      peer(), *filter, [this](const TierSize& so_far) { return Write(ToProto(so_far)); },
-      Caller().left);
-  return evicted ? Write(ToProto(*evicted)) : evicted.error();
+  const Result<TierSize> evicted = upkeep.Evict(
+      call.peer(), *filter, [&call](const TierSize& so_far) { return call.Write(ToProto(so_far)); },
+      call.Caller().left);
+  return evicted ? call.Write(ToProto(*evicted)) : evicted.error();
 }
 
-Status UpkeepCall::Verify() {
+Status Verify(BlockingCall& call, Upkeep& upkeep) {
+  if (Status may = CheckAdministrator(call.peer()); !may) return may;
   v1::VerifyRequest request;
-  if (Status read = Read(request); !read) return read;
-  const Result<Verified> verified = upkeep_.Verify(
-      peer(), [this](const Verified& so_far) { return Write(ToProto(so_far)); }, Caller().left);
-  return verified ? Write(ToProto(*verified)) : verified.error();
+  if (Status read = call.Read(request); !read) return read;
+  const Result<Verified> verified = upkeep.Verify(
+      call.peer(), [&call](const Verified& so_far) { return call.Write(ToProto(so_far)); },
+      call.Caller().left);
+  return verified ? call.Write(ToProto(*verified)) : verified.error();
 }
 
 }  // namespace cccl_cache::daemon

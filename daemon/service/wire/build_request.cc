@@ -190,6 +190,11 @@ void CheckTogether(const ReceivedRequest& request, RequestFields* checks) {
   if (request.programs != 1) checks->Refuse("exactly one of nvrtc, link and nvvm must be set");
 }
 
+Error NotARequest() {
+  return Error{ErrorCode::kInvalidRequest,
+               "the message is not a cccl_cache.v1.BuildRequest: it is damaged or compressed"};
+}
+
 }  // namespace
 
 void RequestFields::Refuse(std::string message) {
@@ -269,11 +274,6 @@ std::string RequestFields::Uploaded(std::string_view field, const std::string& r
   }
   Count(field, blob->size());
   return error_ ? std::string() : *blob;
-}
-
-Error NotARequest() {
-  return Error{ErrorCode::kInvalidRequest,
-               "the message is not a cccl_cache.v1.BuildRequest: it is damaged or compressed"};
 }
 
 Result<ConvertedRequest> ReadBuild(ProtoReader& message, const ServiceLimits& limits,

@@ -69,9 +69,6 @@ struct ConvertedRequest {
   uint64_t bytes = 0;                ///< of all its texts and binaries
 };
 
-/// Returns the error for bytes that are no BuildRequest.
-[[nodiscard]] Error NotARequest();
-
 /// Reads the message as a BuildRequest. Keeps no entry of a list beyond its bound.
 /// kInvalidRequest names the field, kUploadNeeded the digest.
 [[nodiscard]] Result<ConvertedRequest> ReadBuild(ProtoReader& message, const ServiceLimits& limits,

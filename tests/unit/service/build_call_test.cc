@@ -11,9 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "tests/unit/core/fake_deposits.h"
-#include "tests/unit/service/byte_buffers.h"
-#include "tests/unit/service/fakes.h"
 #include "tests/unit/service/raw_call.h"
 #include "tests/unit/service/running_server.h"
 #include "tests/unit/service/stalled_calls.h"
@@ -61,6 +58,7 @@ TEST_CASE("a message that is not protobuf is an invalid argument") {
     CHECK(answer.error == "invalid-request");
   }
   CHECK(running.builder.peers().empty());
+  CHECK(running.budget.Used(Resource::kBytes) == 0);
 }
 
 TEST_CASE("100,000 inline headers are refused with the field and the limit") {
@@ -140,21 +138,6 @@ TEST_CASE("an error keeps its name, retry time and status") {
     CHECK(answered.retry_ms == "250");
   }
   CHECK(running.statistics.Get(Counter::kRefused) == 0);  // the builder counts its refusals
-}
-
-TEST_CASE("a cancelled call leaves its build") {
-  RunningServer running;
-  running.builder.AnswerWith(nullptr);
-  auto stub = running.BuildStub();
-  grpc::ClientContext context;
-  auto status = std::async(std::launch::async, [&] {
-    v1::BuildReply reply;
-    return stub->Build(&context, SmallRequest(), &reply);
-  });
-  REQUIRE(running.builder.WaitForWaiting(1));
-  context.TryCancel();
-  CHECK(status.get().error_code() == grpc::StatusCode::CANCELLED);
-  CHECK(running.builder.WaitForLeft(1));
 }
 
 TEST_CASE("a caller leaves its build when its deadline passes") {
@@ -257,15 +240,22 @@ TEST_CASE("a caller that leaves while its call waits for its turn no longer coun
   CHECK(WaitUntilNotRefused(channel));
 }
 
-TEST_CASE("bytes of one user are bounded") {
+TEST_CASE("bytes of one user are bounded, those of a message and those of its request") {
   ServiceLimits limits;
   limits.bytes_in_flight_per_uid = 64 << 10;
   RunningServer running(limits);
-  v1::BuildRequest request;
-  request.mutable_nvrtc()->mutable_source()->set_inline_bytes(std::string(65 << 10, ' '));
+  v1::BuildRequest request = SmallRequest();
+  SECTION("of a message, with fields that the daemon does not know") {
+    request.GetReflection()->MutableUnknownFields(&request)->AddLengthDelimited(
+        9'999, std::string(65 << 10, 'x'));
+  }
+  SECTION("of a request") {
+    request.mutable_nvrtc()->mutable_source()->set_inline_bytes(std::string(65 << 10, ' '));
+  }
   const Answered answered = Ask(*running.BuildStub(), request);
   CHECK(answered.status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED);
   CHECK(answered.error == "overloaded");
+  CHECK(running.budget.Used(Resource::kBytes) == 0);
 }
 
 TEST_CASE("a reply that is too large for one message comes in chunks") {
@@ -309,95 +299,6 @@ TEST_CASE("a client that stops reading blocks no other, and can be cancelled") {
   while (stream->Read(&chunk)) {
   }
   CHECK_FALSE(stream->Finish().ok());
-}
-
-constexpr uid_t kUser = 1000;
-
-/// The budget in use during the reads below.
-uint64_t counted_while_reading = 0;
-Budget* watched = nullptr;
-
-struct Scene {
-  explicit Scene(ServiceLimits given) : limits(std::move(given)) { watched = &budget; }
-
-  Result<CountedRequest> Read(std::string_view bytes, BuildReader reader) {
-    message = BufferOf(bytes);
-    return ReadCounted(backend, Peer{.uid = kUser}, message, reader);
-  }
-
-  const ServiceLimits limits;
-  FakeBuilder builder;
-  Statistics statistics;
-  Budget budget{limits};
-  ReadGate gate{{8, 8}};
-  Uploads uploads{limits.upload_kept};
-  FakeDepositStore store;
-  Deposits deposits{{}, {store, statistics}};
-  DepositReaders readers{budget};
-  BuildBackend backend{limits, builder, statistics, budget,  gate,
-                       gate,   uploads, deposits,   readers, nullptr};
-  grpc::ByteBuffer message;
-};
-
-Result<ConvertedRequest> Ten(ProtoReader&, const ServiceLimits&, const FindUpload&) {
-  counted_while_reading = watched->Used(Resource::kBytes);
-  ConvertedRequest converted;
-  converted.bytes = 10;
-  return converted;
-}
-
-Result<ConvertedRequest> Nothing(ProtoReader&, const ServiceLimits&, const FindUpload&) {
-  return Error{ErrorCode::kInvalidRequest, "nothing"};
-}
-
-Result<ConvertedRequest> Find(ProtoReader&, const ServiceLimits&, const FindUpload& find_upload) {
-  ConvertedRequest converted;
-  converted.bytes = find_upload(cccl_cache::Sha256("mine")) != nullptr ? 1 : 2;
-  return converted;
-}
-
-TEST_CASE("a message counts while it is read, then the decoded request") {
-  Scene scene({.message_bytes = 100});
-  auto counted = scene.Read("a message", Ten);
-  REQUIRE(counted.ok());
-  CHECK(counted_while_reading == 9);
-  CHECK(scene.budget.Used(Resource::kBytes) == 10);
-  CHECK(scene.message.Length() == 0);
-  counted->bytes.Release();
-  CHECK(scene.budget.Used(Resource::kBytes) == 0);
-}
-
-TEST_CASE("an invalid message no longer counts") {
-  Scene scene({.message_bytes = 100});
-  const auto counted = scene.Read("a message", Nothing);
-  REQUIRE_FALSE(counted.ok());
-  CHECK(counted.error().message == "nothing");
-  CHECK(scene.budget.Used(Resource::kBytes) == 0);
-}
-
-TEST_CASE("a message beyond the limit is not read") {
-  Scene scene({.message_bytes = 8});
-  counted_while_reading = 0;
-  const auto counted = scene.Read("a message", Ten);
-  REQUIRE_FALSE(counted.ok());
-  CHECK(counted.error().code == ErrorCode::kInvalidRequest);
-  CHECK(counted_while_reading == 0);
-}
-
-TEST_CASE("a user without free bytes gets an error before and after the reading") {
-  Scene before({.message_bytes = 100, .bytes_in_flight_per_uid = 8});
-  CHECK(before.Read("a message", Ten).error().code == ErrorCode::kOverloaded);
-  Scene after({.message_bytes = 100, .bytes_in_flight_per_uid = 9});
-  CHECK(after.Read("a message", Ten).error().code == ErrorCode::kOverloaded);
-  CHECK(after.budget.Used(Resource::kBytes) == 0);
-}
-
-TEST_CASE("uploads are looked up only among the user's own") {
-  Scene scene({.message_bytes = 100});
-  scene.uploads.Keep(kUser + 1, cccl_cache::Sha256("mine"), "mine", Share());
-  CHECK(scene.Read("", Find)->converted.bytes == 2);
-  scene.uploads.Keep(kUser, cccl_cache::Sha256("mine"), "mine", Share());
-  CHECK(scene.Read("", Find)->converted.bytes == 1);
 }
 
 }  // namespace

@@ -164,22 +164,6 @@ TEST_CASE("the end of a stream cancels all of its builds") {
   CHECK(running.builder.WaitForLeft(5));
 }
 
-TEST_CASE("builds of an ended stream count as long as the builder has them") {
-  RunningServer running;
-  auto builds = std::make_unique<HeldBuilds>(running);
-  ManyBuilds many(running);
-  many.Ask(1);
-  REQUIRE(builds->WaitFor(1));
-  many.context.TryCancel();
-  REQUIRE(running.builder.WaitForLeft(1));
-  running.server.reset();  // the call has ended
-  CHECK(running.budget.Used(Resource::kCalls) == 1);
-  CHECK(running.budget.Used(Resource::kBytes) > 0);
-  builds.reset();
-  CHECK(running.budget.Used(Resource::kCalls) == 0);
-  CHECK(running.budget.Used(Resource::kBytes) == 0);
-}
-
 TEST_CASE("a build that was cancelled counts as long as the builder has it") {
   RunningServer running;
   auto builds = std::make_unique<HeldBuilds>(running);
