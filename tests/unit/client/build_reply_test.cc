@@ -133,36 +133,6 @@ TEST_CASE("a reply in chunks is put together across the boundaries of its artifa
   CHECK_FALSE(reply->needs_chunks());
 }
 
-TEST_CASE("empty artifacts need no chunk") {
-  ChunkedReply sink;
-  REQUIRE(sink.Take(ToMessage(ReplyChunk(0, 0).SerializeAsString())));
-  CHECK(sink.complete());
-}
-
-TEST_CASE("chunks that do not fit the announced sizes are refused") {
-  ChunkedReply before;
-  CHECK_FALSE(before.Take(ToMessage(DataChunk("data before the reply").SerializeAsString())));
-  ChunkedReply beyond;
-  REQUIRE(beyond.Take(ToMessage(ReplyChunk(1, 1).SerializeAsString())));
-  CHECK_FALSE(beyond.Take(ToMessage(DataChunk("abc").SerializeAsString())));
-  ChunkedReply twice;
-  REQUIRE(twice.Take(ToMessage(ReplyChunk(1, 1).SerializeAsString())));
-  CHECK_FALSE(twice.Take(ToMessage(ReplyChunk(1, 1).SerializeAsString())));
-  ChunkedReply huge;
-  CHECK_FALSE(huge.Take(ToMessage(ReplyChunk(uint64_t{1} << 60, 1).SerializeAsString())));
-}
-
-TEST_CASE("a call that is sent again restarts its reply") {
-  ChunkedReply sink;
-  REQUIRE(sink.Take(ToMessage(ReplyChunk(5, 0).SerializeAsString())));
-  REQUIRE(sink.Take(ToMessage(DataChunk("lost").SerializeAsString())));
-  sink.Restart();
-  REQUIRE(sink.Take(ToMessage(ReplyChunk(5, 0).SerializeAsString())));
-  REQUIRE(sink.Take(ToMessage(DataChunk("found").SerializeAsString())));
-  REQUIRE(sink.complete());
-  CHECK(sink.contents()[0].View() == "found");
-}
-
 TEST_CASE("a header that NVRTC can't open gets a hint: a host header, or a missing directory") {
   for (const char* log : {"k.cu(1): error: cannot open source file \"cstdio\"",
                           "error: could not open source file \"stdlib.h\" (no directories)"}) {

@@ -70,15 +70,18 @@ struct Request {
   }
 };
 
-std::string Linked(cccl_cache_link_input_type type, const char* name, const char* contents) {
+std::string Linked(cccl_cache_link_input_type type, const char* name, const char* contents,
+                   const std::vector<cccl_cache_bytes>& options = {}) {
   const cccl_cache_link_input input = {type, Of(name), Of(contents)};
-  const cccl_cache_link link = {sizeof(link), &input, 1, nullptr, 0};
+  const cccl_cache_link link = {sizeof(link), &input, 1, options.data(), options.size()};
   return Message(link, Request().build)->Name();
 }
 
-std::string Module(const char* name, const char* contents, bool lazy, bool libdevice) {
+std::string Module(const char* name, const char* contents, bool lazy, bool libdevice,
+                   const std::vector<cccl_cache_bytes>& options = {}) {
   const cccl_cache_nvvm_module module = {Of(name), Of(contents), lazy ? 1 : 0};
-  const cccl_cache_nvvm nvvm = {sizeof(nvvm), &module, 1, nullptr, 0, libdevice ? 1 : 0};
+  const cccl_cache_nvvm nvvm = {sizeof(nvvm),   &module,        1,
+                                options.data(), options.size(), libdevice ? 1 : 0};
   return Message(nvvm, Request().build)->Name();
 }
 
@@ -101,6 +104,22 @@ TEST_CASE("each field that decides on the answer makes another request") {
         r.options = {Of("-b"), Of("-a")};
       },
       [](Request& r) { r.options = {Of("-a-b")}; },
+      [](Request& r) {
+        r.options = {Of("-a")};
+        r.expressions = {Of("-b"), Of("f")};
+      },
+      [](Request& r) {
+        r.headers = {{Of("a.hA"), Of("")}};
+      },
+      [](Request& r) {
+        r.headers = {{Of(""), Of("a.hA")}};
+      },
+      [](Request& r) {
+        r.wanted = {CCCL_CACHE_PTX, CCCL_CACHE_CUBIN};
+      },
+      [](Request& r) {
+        r.wanted = {CCCL_CACHE_CUBIN, CCCL_CACHE_PTX};
+      },
       [](Request& r) { r.headers[0].name = Of("b.h"); },
       [](Request& r) { r.headers[0].contents = Of("B"); }, [](Request& r) { r.headers.clear(); },
       [](Request& r) { r.expressions = {Of("g")}; },
@@ -132,6 +151,7 @@ TEST_CASE("options that do not decide on the answer, and an upload, make no othe
     cccl_cache_build_options options = whole.build;
     options.wanted = whole.wanted.data();
     options.wanted_count = whole.wanted.size();
+    options.timeout_ms = 7;
     options.on_miss = CCCL_CACHE_ON_MISS_REFUSE;
     CHECK(request.SetOptions(options, cccl_cache::BuildPriority::kWarmUp).ok());
     request.NameUpload(0, std::string(32, 'd'));
@@ -140,7 +160,7 @@ TEST_CASE("options that do not decide on the answer, and an upload, make no othe
   });
 }
 
-TEST_CASE("links and modules differ by types, names, contents and flags") {
+TEST_CASE("links and modules differ by types, names, contents, flags and options") {
   const std::set<std::string> all = {Request().Bytes(),
                                      Linked(CCCL_CACHE_INPUT_PTX, "a", "x"),
                                      Linked(CCCL_CACHE_INPUT_LTOIR, "a", "x"),
@@ -150,8 +170,10 @@ TEST_CASE("links and modules differ by types, names, contents and flags") {
                                      Module("b", "x", false, false),
                                      Module("a", "y", false, false),
                                      Module("a", "x", true, false),
-                                     Module("a", "x", false, true)};
-  CHECK(all.size() == 10);
+                                     Module("a", "x", false, true),
+                                     Linked(CCCL_CACHE_INPUT_PTX, "a", "x", {Of("-o")}),
+                                     Module("a", "x", false, false, {Of("-o")})};
+  CHECK(all.size() == 12);
 }
 
 TEST_CASE("names that begin alike are not the same") {

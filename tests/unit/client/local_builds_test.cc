@@ -55,6 +55,28 @@ void CheckIsLocal(const std::optional<Batch::Finished>& finished, std::string_vi
   CHECK(finished->result->info().total_us > 0);
 }
 
+/// Refuses the builds of this source with an error, and has a hit for each other one.
+StandInAnswers RefusingOne(const std::string& source, const std::string& error) {
+  StandInAnswers answers;
+  answers.many = [=](auto*, auto* stream) {
+    v1::BuildManyRequest request;
+    while (stream->Read(&request)) {
+      v1::BuildManyReply reply;
+      reply.set_tag(request.tag());
+      if (request.build().nvrtc().source().inline_bytes() == source) {
+        reply.mutable_error()->set_name(error);
+        reply.mutable_error()->set_message(error + " for a reason");
+        reply.mutable_error()->set_retry_ms(error == "overloaded" ? 10 : 0);
+      } else {
+        *reply.mutable_reply() = HitWithCubin("cubin");
+      }
+      stream->Write(reply);
+    }
+    return grpc::Status::OK;
+  };
+  return answers;
+}
+
 /// Waits until a script has written a pid to the file, and returns it.
 pid_t AwaitPid(const std::string& file) {
   pid_t pid = 0;
@@ -94,23 +116,7 @@ TEST_CASE("the descriptor of a batch becomes readable after a local compile") {
 
 TEST_CASE("only the builds that the daemon refuses are compiled locally") {
   Scene scene(AnswerLocal());
-  StandInAnswers answers;
-  answers.many = [](auto*, auto* stream) {
-    v1::BuildManyRequest request;
-    while (stream->Read(&request)) {
-      v1::BuildManyReply reply;
-      reply.set_tag(request.tag());
-      if (request.build().nvrtc().source().inline_bytes() == "refused") {
-        reply.mutable_error()->set_name("invalid-request");
-        reply.mutable_error()->set_message("the daemon's reason");
-      } else {
-        *reply.mutable_reply() = HitWithCubin("cubin");
-      }
-      stream->Write(reply);
-    }
-    return grpc::Status::OK;
-  };
-  StandInDaemon daemon(scene.socket, answers);
+  StandInDaemon daemon(scene.socket, RefusingOne("refused", "invalid-request"));
   Batch batch = scene.Open();
   REQUIRE(batch.Add(Source("refused"), 1).ok());
   REQUIRE(batch.Add(Source("taken"), 2).ok());
@@ -118,7 +124,7 @@ TEST_CASE("only the builds that the daemon refuses are compiled locally") {
     const auto finished = batch.Next();
     REQUIRE(finished);
     if (finished->tag == 1) {
-      CheckIsLocal(finished, "the daemon's reason");
+      CheckIsLocal(finished, "invalid-request for a reason");
     } else {
       REQUIRE(finished->result.ok());
       CHECK(finished->result->outcome() == Outcome::kHit);
@@ -148,28 +154,11 @@ TEST_CASE("a build that takes the daemon too long is cancelled there and compile
 
 TEST_CASE("a daemon without room is still asked for the next build") {
   Scene scene(AnswerLocal());
-  StandInAnswers answers;
-  answers.many = [](auto*, auto* stream) {
-    v1::BuildManyRequest request;
-    while (stream->Read(&request)) {
-      v1::BuildManyReply reply;
-      reply.set_tag(request.tag());
-      if (request.build().nvrtc().source().inline_bytes() == "no room") {
-        reply.mutable_error()->set_name("overloaded");
-        reply.mutable_error()->set_message("no room");
-        reply.mutable_error()->set_retry_ms(10);
-      } else {
-        *reply.mutable_reply() = HitWithCubin("cubin");
-      }
-      stream->Write(reply);
-    }
-    return grpc::Status::OK;
-  };
-  StandInDaemon daemon(scene.socket, answers);
+  StandInDaemon daemon(scene.socket, RefusingOne("no room", "overloaded"));
   scene.options.local_after = 100ms;
   Batch batch = scene.Open();
   REQUIRE(batch.Add(Source("no room"), 1).ok());
-  CheckIsLocal(batch.Next(), "no room");
+  CheckIsLocal(batch.Next(), "overloaded for a reason");
   REQUIRE(batch.Add(Source("taken"), 2).ok());
   const auto finished = batch.Next();
   REQUIRE(finished);

@@ -56,12 +56,15 @@ TEST_CASE("an answer that restarts counts from there") {
   CHECK_FALSE(sink.received());
   CHECK(sink.Take(Received("two")));
   ChunkedReply reply;
-  CHECK(reply.Take(Received(Announcing({4}))));
+  CHECK(reply.Take(Received(Announcing({5}))));
+  CHECK(reply.Take(Received(Piece("lost"))));
   reply.Restart();
   CHECK_FALSE(reply.complete());
   CHECK(reply.contents().empty());
-  CHECK(reply.Take(Received(Announcing({}))));
+  CHECK(reply.Take(Received(Announcing({5}))));
+  CHECK(reply.Take(Received(Piece("found"))));
   CHECK(reply.complete());
+  CHECK(Contents(reply, 0) == "found");
 }
 
 TEST_CASE("pieces fill artifact after artifact, wherever they are cut") {

@@ -19,13 +19,9 @@
 
 namespace result_cache_test {
 
-using cccl_cache::BuildOptions;
 using cccl_cache::BuildReply;
-using cccl_cache::Kind;
-using cccl_cache::LinkBuild;
 using cccl_cache::Message;
 using cccl_cache::NvrtcBuild;
-using cccl_cache::NvvmBuild;
 using cccl_cache::RequestMessage;
 using cccl_cache::ResultCache;
 using namespace std::chrono_literals;
@@ -44,28 +40,24 @@ Reply Answer(const std::string& cubin, bool closed = true) {
 }
 
 /// Calls `then` with the message of a build.
-template <typename Build, typename Then>
-auto WithRequest(const Build& build, const BuildOptions& options, Then then) {
+template <typename Then>
+auto WithRequest(const NvrtcBuild& build, Then then) {
   return cccl_cache::c::With(build, [&](const auto& program) {
-    return cccl_cache::c::With(options, [&](const cccl_cache_build_options& given) {
-      RequestMessage request;
-      CHECK(request.SetProgram(program).ok());
-      CHECK(request.SetNamedOptions(given).ok());
-      return then(std::as_const(request));
-    });
+    RequestMessage request;
+    CHECK(request.SetProgram(program).ok());
+    return then(std::as_const(request));
   });
 }
 
 void Keep(ResultCache& memory, const NvrtcBuild& build, Reply reply,
           ResultCache::Clock::time_point now = ResultCache::Clock::now()) {
-  const auto name =
-      WithRequest(build, {}, [&](const auto& request) { return memory.NameOf(request); });
+  const auto name = WithRequest(build, [&](const auto& request) { return memory.NameOf(request); });
   memory.Keep(name, std::move(reply), now);
 }
 
 Reply Find(ResultCache& memory, const NvrtcBuild& build,
            ResultCache::Clock::time_point now = ResultCache::Clock::now()) {
-  return WithRequest(build, {}, [&](const auto& request) { return memory.Find(request, now); });
+  return WithRequest(build, [&](const auto& request) { return memory.Find(request, now); });
 }
 
 }  // namespace
@@ -92,79 +84,6 @@ TEST_CASE("a cache that is turned off keeps nothing") {
   ResultCache memory(0);
   Keep(memory, {.source = "x"}, Answer("cubin"));
   CHECK(Find(memory, {.source = "x"}) == nullptr);
-}
-
-TEST_CASE("different requests get different replies") {
-  std::vector<std::string> all;
-  const auto add = [&](const auto& build, const BuildOptions& options = {}) {
-    all.push_back(WithRequest(build, options, [](const auto& request) { return request.Name(); }));
-  };
-  const auto same = [&](const auto& build, const BuildOptions& options = {}) {
-    return WithRequest(build, options, [&](const auto& request) {
-      size_t found = 0;
-      for (const std::string& bytes : all) found += request.HasName(bytes) ? 1 : 0;
-      return found;
-    });
-  };
-  const std::vector<NvrtcBuild> programs = {
-      {},
-      {.source = "ab"},
-      {.source = "a", .name = "b"},
-      {.name = "ab"},
-      {.source = "a", .options = {"b"}},
-      {.options = {"a", "b"}},
-      {.options = {"ab"}},
-      {.options = {"a"}, .name_expressions = {"b"}},
-      {.name_expressions = {"a", "b"}},
-      {.headers = {{"a", "b"}}},
-      {.headers = {{"ab", ""}}},
-      {.headers = {{"", "ab"}}},
-      {.headers = {{"a", ""}, {"b", ""}}},
-      {.environment = {{"a", "b"}}},
-      {.append_toolchain_headers = true},
-  };
-  const std::vector<BuildOptions> options = {
-      {.toolchain_id = "ab"},
-      {.toolchain_version = "ab"},
-      {.toolchain_major = 12},
-      {.toolchain_major = 13},
-      {.driver_version = 12},
-      {.working_directory = "ab"},
-      {.wanted = {Kind::kPtx}},
-      {.wanted = {Kind::kCubin}},
-      {.wanted = {Kind::kPtx, Kind::kCubin}},
-      {.wanted = {Kind::kCubin, Kind::kPtx}},
-  };
-  const std::vector<LinkBuild> links = {
-      {},
-      {.inputs = {{CCCL_CACHE_INPUT_ANY, "a", "b"}}},
-      {.inputs = {{CCCL_CACHE_INPUT_PTX, "a", "b"}}},
-      {.inputs = {{CCCL_CACHE_INPUT_ANY, "a", ""}, {CCCL_CACHE_INPUT_ANY, "b", ""}}},
-      {.options = {"ab"}},
-  };
-  const std::vector<NvvmBuild> modules = {
-      {},
-      {.modules = {{"a", "b", false}}},
-      {.modules = {{"a", "b", true}}},
-      {.options = {"ab"}},
-      {.add_libdevice = true},
-  };
-  for (const auto& build : programs) add(build);
-  for (const auto& given : options) add(NvrtcBuild{}, given);
-  for (const auto& build : links) add(build);
-  for (const auto& build : modules) add(build);
-  for (const auto& build : programs) CHECK(same(build) == 1);
-  for (const auto& given : options) CHECK(same(NvrtcBuild{}, given) == 1);
-  for (const auto& build : links) CHECK(same(build) == 1);
-  for (const auto& build : modules) CHECK(same(build) == 1);
-}
-
-TEST_CASE("requests that differ only in their timeouts are equal") {
-  const auto bytes = [](std::chrono::milliseconds timeout) {
-    return WithRequest(NvrtcBuild{}, {.timeout = timeout},
-                       [](const auto& request) { return request.Name(); });
-  };
-  CHECK(bytes(1s) == bytes(2s));
 }
 
 TEST_CASE(
