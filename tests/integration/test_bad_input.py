@@ -4,12 +4,11 @@
 
 import os
 import pathlib
-import socket
 import subprocess
 
 import grpc
 import pytest
-from conftest import PLACES, build_pb2, build_pb2_grpc, nvrtc_request, run_cli
+from conftest import PLACES, build_pb2, build_pb2_grpc, nvrtc_request
 
 KERNEL = 'extern "C" __global__ void k() {}\n'
 
@@ -63,28 +62,6 @@ def test_a_source_of_100_mb_is_refused_with_the_limit(fake, directory):
     assert b"split the program, or move parts of it into files" in done.stderr
 
 
-def test_100_000_inline_headers_are_refused_with_the_limit(fake):
-    error = refused(fake, nvrtc_request(KERNEL, headers=[(f"h{number}.h", "") for number in range(100_000)]))
-    assert error.code() == grpc.StatusCode.INVALID_ARGUMENT
-    assert "100000 entries, at most 10000" in error.details()
-    assert "put headers into a directory and name it with -I" in error.details()
-
-
-@pytest.mark.parametrize("name, cause", [
-    ("none.cu", "No such file"), ("closed.cu", "Permission denied"), ("directory.cu", "Is a directory"),
-])
-def test_an_unreadable_file_is_the_clis_error(make_daemon, directory, name, cause):
-    daemon = make_daemon("--socket-mode", "0666").start()
-    (directory / "closed.cu").write_text(KERNEL)
-    (directory / "closed.cu").chmod(0o000)
-    (directory / "directory.cu").mkdir()
-    anybody = 54321 if os.geteuid() == 0 else None  # root may read all files
-    done = daemon.cli("build", str(directory / name), "--arch", "sm_90", check=False, user=anybody)
-    assert done.returncode == 5
-    assert f"can't read {directory / name}: {cause}" in done.stderr.decode()
-    assert daemon.stats()["builds_total"] == 0
-
-
 LTOIR_THAT_IS_NONE = {
     "nonsense": lambda whole: b"\x7fNCED not really",
     "empty": lambda whole: b"",
@@ -134,35 +111,11 @@ def test_a_message_that_is_not_protobuf(fake):
     assert "is not a cccl_cache.v1.BuildRequest: it is damaged or compressed" in error.value.details()
 
 
-def test_a_request_without_a_program(fake):
-    error = refused(fake, build_pb2.BuildRequest())
-    assert error.code() == grpc.StatusCode.INVALID_ARGUMENT
-    assert error.details() == "exactly one of nvrtc, link and nvvm must be set"
-
-
 def test_the_error_of_an_unknown_upload_asks_for_a_new_upload(fake):
     request = nvrtc_request("")
     request.nvrtc.source.CopyFrom(build_pb2.Blob(upload_sha256=bytes(32)))
     details = refused(fake, request).details()
     assert "this user has no upload 00000000" in details and details.endswith("upload it again")
-
-
-def test_an_empty_source_is_not_bad(fake):
-    assert fake.build_json("")["outcome"] == "built"
-
-
-def test_bytes_that_are_not_http_end_that_connection_only(fake):
-    for junk in (b"", b"GET / HTTP/1.1\r\n\r\n", os.urandom(4096), b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\xff" * 64):
-        with socket.socket(socket.AF_UNIX) as client:
-            client.connect(fake.socket)
-            client.settimeout(30)
-            try:
-                client.sendall(junk)
-                client.shutdown(socket.SHUT_WR)
-                while client.recv(65536):
-                    pass
-            except OSError:
-                pass
 
 
 def resident_kilobytes(daemon):
@@ -193,30 +146,8 @@ def start_and_fail(daemon):
     return done.stderr.decode()
 
 
-def test_a_state_directory_that_cannot_be_written(make_daemon, directory):
-    daemon = make_daemon(name="a")
-    daemon.state = "/proc/nowhere/state"
-    message = start_and_fail(daemon)
-    assert "state_dir: /proc/nowhere/state: cannot make /proc/nowhere: " in message
-    assert "Give that user write access" in message and "--state-dir" in message
-
-
-def test_a_second_daemon_on_the_same_socket(fake, make_daemon):
-    second = make_daemon(name="second")
-    second.socket = fake.socket
-    message = start_and_fail(second)
-    assert f"socket: another daemon answers on {fake.socket}: stop it, or configure another socket" in message
-
-
-def test_a_second_daemon_on_the_same_database(fake, make_daemon):
-    second = make_daemon(name="second")
-    second.state = fake.state
-    message = start_and_fail(second)
-    assert f"state_dir: the database in {fake.state} is locked by process {fake.process.pid} of the host {socket.gethostname()}:" in message
-    assert "Stop that one, or name another directory with --state-dir" in message
-
-
 @pytest.mark.parametrize("setting, value, way_out", [
+    ("state_dir", "/proc/nowhere/state", "Give that user write access"),
     ("remote_url", "redis.example", "give redis://"),
     ("remote_password_file", "/proc/nowhere/password", "can read"),
     ("remote_key", "/proc/nowhere/key", "can read"),
@@ -232,33 +163,3 @@ def test_a_setting_that_is_wrong_is_named_first(make_daemon, setting, value, way
     daemon = make_daemon(*(word for name, value in flags.items() for word in ("--" + name.replace("_", "-"), value)))
     message = start_and_fail(daemon)
     assert message.startswith(f"cccl-cached: {setting}: ") and way_out in message
-
-
-def test_a_stale_socket_file_is_replaced(fake):
-    fake.kill()
-    assert pathlib.Path(fake.socket).exists()
-    fake.start()
-
-
-def test_a_directory_that_others_can_write_is_refused_for_the_socket(make_daemon, directory):
-    daemon = make_daemon(name="open")
-    place = directory / "open" / "run"
-    place.mkdir(parents=True)
-    os.chmod(place, 0o777)
-    message = start_and_fail(daemon)
-    assert f"{place} can be written by other users" in message
-    assert "choose another directory, or chown and chmod go-w this one" in message
-
-
-def test_an_unknown_key_in_the_configuration_is_an_error_with_its_line(directory):
-    file = directory / "config.toml"
-    file.write_text('log_level = "info"\nsockets = "/tmp/x"\n')
-    done = subprocess.run([PLACES.daemon, "--config", str(file), "--print-config"], capture_output=True)
-    assert done.returncode != 0
-    assert f"{file}:2" in done.stderr.decode()
-    assert "unknown key sockets; did you mean socket?" in done.stderr.decode()
-
-
-def test_usage_errors_are_exit_2():
-    assert run_cli("build", check=False).returncode == 2
-    assert run_cli("no-such-command", check=False).returncode == 2

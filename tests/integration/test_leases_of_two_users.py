@@ -49,12 +49,6 @@ def test_a_lease_belongs_to_the_user_that_acquired_it(shared):
     assert LeaseClient(shared, **ALICE).hear().startswith("lease ")
 
 
-def test_two_users_do_not_wait_for_each_other(shared):
-    alice, bob = LeaseClient(shared, **ALICE), LeaseClient(shared, **BOB)
-    assert alice.hear().startswith("lease ")
-    assert bob.hear().startswith("lease ")
-
-
 def test_members_that_name_their_group_share(shared):
     deposit(shared, "v", "for the group", of_group="60001", **ALICE)
     assert LeaseClient(shared, of_group="60001", **BOB).hear() == "hit for the group"

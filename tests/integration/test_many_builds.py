@@ -13,7 +13,7 @@ import time
 
 import pytest
 from c_client import Batch, BuildFailed, Client
-from conftest import PATIENCE, build_pb2, build_pb2_grpc, nvrtc_request, wait_for
+from conftest import PATIENCE, wait_for
 
 JOBS = ("--jobs", "8")
 
@@ -42,20 +42,6 @@ def rest(batch):
     return dict(iter(batch.next, None))
 
 
-def test_results_come_in_the_order_of_finishing(batch, toolkit):
-    gates = ["first", "second", "third"]
-    for tag, gate in enumerate(gates):
-        batch.add(at_gate(gate), tag)
-    for gate in gates:
-        batch.next(0)
-        toolkit.await_arrivals(gate, 1)
-    for tag in (2, 0, 1):
-        toolkit.open(gates[tag])
-        finished, result = batch.next()
-        assert (finished, result.outcome) == (tag, "built")
-    assert batch.next() is None
-
-
 def test_many_builds_are_compiled_once_and_are_hits_after_that(batch, daemon):
     for tag in range(200):
         batch.add(f"// number {tag % 50}\n//fake: unique\n", tag)
@@ -69,52 +55,6 @@ def test_many_builds_are_compiled_once_and_are_hits_after_that(batch, daemon):
     again = rest(batch)
     assert {result.outcome for result in again.values()} == {"hit"}
     assert all(again[tag].contents == answers[tag].contents for tag in range(50))
-
-
-def test_the_descriptor_wakes_an_event_loop(batch, toolkit):
-    batch.add(at_gate("late"), 7)
-    batch.next(0)
-    toolkit.await_arrivals("late", 1)
-    # The daemon's first frames, about the connection itself, may come first.
-    while select.select([batch.fd], [], [], 0.1)[0]:
-        assert batch.next(0) is None
-    toolkit.open("late")
-    finished = None
-    while finished is None:
-        assert select.select([batch.fd], [], [], 60)[0]
-        finished = batch.next(0)
-    assert finished[0] == 7
-
-
-def test_cancel_ends_one_compile_and_no_other(batch, daemon, toolkit):
-    batch.add(at_gate("goes"), 1)
-    batch.add(at_gate("stays"), 2)
-    batch.next(0)
-    toolkit.await_arrivals("goes", 1)
-    toolkit.await_arrivals("stays", 1)
-    batch.cancel(1)
-    with pytest.raises(BuildFailed) as failed:
-        batch.next()
-    assert (failed.value.tag, failed.value.status) == (1, "cancelled")
-    wait_for(lambda: daemon.stats()["cancelled_total"] == 1, "the compile's end")
-    toolkit.open("stays")
-    assert batch.next()[0] == 2
-    assert daemon.stats()["cancelled_total"] == 1
-
-
-def test_a_compile_error_is_a_reply_and_a_refusal_an_error_of_one_build(batch):
-    batch.add("//fake: fail no\n", 1)
-    batch.add("", 2, options=["--time=/tmp/x"])
-    batch.add("", 3)
-    answers, refused = {}, []
-    while batch.pending:
-        try:
-            tag, result = batch.next()
-            answers[tag] = result.outcome
-        except BuildFailed as error:
-            refused.append((error.tag, error.status, "--time" in str(error)))
-    assert answers == {1: "failed", 3: "built"}
-    assert refused == [(2, "invalid-request", True)]
 
 
 @pytest.mark.parametrize("end", ["stop", "kill"])
@@ -253,16 +193,3 @@ def daemon_is_full(client):
     except BuildFailed as error:
         assert error.status == "overloaded", error
         return True
-
-
-def test_a_stock_client_gets_an_answer_for_each_tag(fake):
-    asked = [build_pb2.BuildManyRequest(tag=tag, build=nvrtc_request(f"// {tag}\n")) for tag in range(1, 6)]
-    asked.append(build_pb2.BuildManyRequest(tag=9, build=nvrtc_request("", "--time=/tmp/x")))
-    with fake.channel() as channel:
-        replies = list(build_pb2_grpc.BuildStub(channel).BuildMany(iter(asked)))
-    assert sorted(reply.tag for reply in replies) == [1, 2, 3, 4, 5, 9]
-    for reply in replies:
-        if reply.tag == 9:
-            assert reply.error.name == "invalid-request"
-        else:
-            assert reply.reply.outcome == build_pb2.OUTCOME_BUILT

@@ -6,9 +6,8 @@ import json
 import subprocess
 import threading
 
-import grpc
 import pytest
-from conftest import PLACES, build_pb2, build_pb2_grpc, nvrtc_request, wait_for
+from conftest import PLACES, wait_for
 
 WAITING = "//fake: wait-for gate\n//fake: unique\n"
 
@@ -68,78 +67,6 @@ def test_one_compile_for_eight_processes_over_headers_from_elsewhere(fake, toolk
     assert statistics["joins_total"] == 7
     assert statistics["misses_total"] == 8
     assert statistics["given_up_total"] == given_up
-
-
-def test_one_compile_for_many_callers_1000_in_one_process(fake, toolkit):
-    with fake.channel() as channel:
-        stub = build_pb2_grpc.BuildStub(channel)
-        futures = [stub.Build.future(nvrtc_request(WAITING)) for _ in range(1000)]
-        toolkit.await_arrivals("gate", 1)
-        wait_for(lambda: joined(fake, 1000), "1,000 callers")
-        toolkit.open("gate")
-        replies = [future.result(60) for future in futures]
-    assert len({artifact.contents for reply in replies for artifact in reply.artifacts if artifact.kind == 2}) == 1
-    outcomes = [reply.outcome for reply in replies]
-    assert outcomes.count(build_pb2.OUTCOME_BUILT) == 1
-    assert outcomes.count(build_pb2.OUTCOME_JOINED) == 999
-    assert fake.stats()["compiles_total"] == 1
-
-
-def await_leave(daemon, left):
-    """Waits until no more than `left` callers wait. Returns the daemon's count."""
-    return wait_for(lambda: (counts := daemon.stats())["waiting"] == left and counts, "a caller's leave")
-
-
-def test_last_waiter_cancels(fake, toolkit):
-    with fake.channel() as channel:
-        stub = build_pb2_grpc.BuildStub(channel)
-        calls = [stub.Build.future(nvrtc_request(WAITING)) for _ in range(2)]
-        toolkit.await_arrivals("gate", 1)
-        wait_for(lambda: joined(fake, 2), "two callers")
-        calls[0].cancel()
-        counts = await_leave(fake, 1)
-        assert (counts["in_flight"], counts["cancelled_total"]) == (1, 0)
-        calls[1].cancel()
-        wait_for(lambda: fake.stats()["in_flight"] == 0, "the compile's end")
-        wait_for(lambda: fake.stats()["cancelled_total"] == 1, "the compile to count as cancelled")
-        # The key is free, so the next caller gets a compile of its own.
-        again = stub.Build.future(nvrtc_request(WAITING))
-        toolkit.await_arrivals("gate", 2)
-        toolkit.open("gate")
-        assert again.result(60).outcome == build_pb2.OUTCOME_BUILT
-        assert fake.stats()["compiles_total"] == 2
-
-
-def test_leader_leaves(fake, toolkit, directory):
-    (directory / "k.cu").write_text(WAITING)
-    leader = start_cli(fake, directory, "leader")
-    toolkit.await_arrivals("gate", 1)
-    followers = [start_cli(fake, directory, number) for number in range(8)]
-    wait_for(lambda: joined(fake, 9), "nine callers")
-    leader.kill()
-    leader.wait()
-    await_leave(fake, 8)
-    toolkit.open("gate")
-    for follower in followers:
-        assert follower.wait(60) == 0, follower.stderr.read()
-    assert len({(directory / f"out{number}").read_bytes() for number in range(8)}) == 1
-    counts = fake.stats()
-    assert (counts["compiles_total"], counts["cancelled_total"]) == (1, 0)
-    for process in (leader, *followers):
-        process.stdout.close()
-        process.stderr.close()
-
-
-def test_a_callers_deadline_takes_only_that_caller_away(fake, toolkit):
-    with fake.channel() as channel:
-        stub = build_pb2_grpc.BuildStub(channel)
-        patient = stub.Build.future(nvrtc_request(WAITING))
-        toolkit.await_arrivals("gate", 1)
-        hurried = stub.Build.future(nvrtc_request(WAITING), timeout=0.2)
-        assert hurried.exception(60).code() == grpc.StatusCode.DEADLINE_EXCEEDED
-        toolkit.open("gate")
-        assert patient.result(60).outcome == build_pb2.OUTCOME_BUILT
-    assert fake.stats()["compiles_total"] == 1
 
 
 def test_many_keys_from_many_processes_are_each_compiled_once(fake):

@@ -2,19 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Snapshots: their contents, and the users who may make them."""
 
-import pytest
 from conftest import wait_for
 from snapshot_commands import ALICE, BOB, as_root, build, keys, place, shared, snapshot  # noqa: F401
-
-
-def test_a_snapshot_written_through_a_link_leaves_the_link(shared, place):
-    build(shared, 1)
-    file, link = place / "all.snap", place / "link"
-    link.symlink_to(file)
-    file.write_text("what was there before, longer than nothing")
-    snapshot(shared, "create", link)
-    assert link.is_symlink() and keys(shared, link) == keys(shared, file)
-    assert len(keys(shared, file)) == 1
 
 
 def test_a_snapshot_is_written_into_a_directory_that_its_user_can_not_read(shared, place):
@@ -70,41 +59,6 @@ def test_answers_to_others_are_not_exported(shared, place):
     refused = snapshot(shared, "create", place / "nothing.snap", check=False)
     assert refused.returncode == 4 and b"no build of yours" in refused.stderr
     assert not (place / "nothing.snap").exists()
-
-
-@pytest.mark.parametrize("through_a_link", [False, True])
-def test_a_filter_without_a_match_leaves_the_file_unchanged(shared, place, through_a_link):
-    build(shared, 1)
-    file = place / "good.snap"
-    snapshot(shared, "create", file)
-    before = file.read_bytes()
-    given = file
-    if through_a_link:
-        given = place / "link"
-        given.symlink_to(file)
-    refused = snapshot(shared, "create", given, "--arch", "sm_70", check=False)
-    assert refused.returncode == 4
-    assert b"no entry matches" in refused.stderr and str(given).encode() in refused.stderr
-    assert file.read_bytes() == before
-    assert sorted(place.iterdir()) == sorted({file, given})
-
-
-def test_a_delta_since_another_file_names_the_file_that_is_no_snapshot(shared, place):
-    other = place / "notes.txt"
-    for contents, words in ((b"short", b"no snapshot"), (b"x" * 1000, b"no snapshot")):
-        other.write_bytes(contents)
-        refused = snapshot(shared, "delta", "--since", other, place / "delta.snap", check=False)
-        assert refused.returncode == 4
-        assert str(other).encode() + b": " in refused.stderr and words in refused.stderr
-    assert not (place / "delta.snap").exists()
-
-
-def test_a_delta_may_be_empty(shared, place):
-    build(shared, 1)
-    first, delta = place / "first.snap", place / "delta.snap"
-    snapshot(shared, "create", first)
-    assert snapshot(shared, "delta", "--since", first, delta)["records"] == 0
-    assert keys(shared, delta) == []
 
 
 def test_only_an_administrator_names_other_users(shared, place):

@@ -7,7 +7,6 @@ import hashlib
 import grpc
 from conftest import admin_pb2, admin_pb2_grpc, build_pb2, build_pb2_grpc, nvrtc_request
 from google.protobuf import descriptor_pb2
-from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 KERNEL = 'extern "C" __global__ void k() {}\n'
@@ -25,49 +24,6 @@ def test_a_stock_client_builds(fake):
     for artifact in first.artifacts:
         assert hashlib.sha256(artifact.contents).digest() == artifact.sha256
         assert len(artifact.contents) == artifact.size
-
-
-def test_an_upload_replaces_a_blob(fake):
-    text = (KERNEL + "// padding\n" * 200000).encode()
-    pieces = [text[at : at + (1 << 20)] for at in range(0, len(text), 1 << 20)]
-    with fake.channel() as channel:
-        stub = build_pb2_grpc.BuildStub(channel)
-        uploaded = stub.Upload(build_pb2.UploadChunk(data=piece) for piece in pieces)
-        assert uploaded.sha256 == hashlib.sha256(text).digest()
-        by_digest = nvrtc_request("")
-        by_digest.nvrtc.source.CopyFrom(build_pb2.Blob(upload_sha256=uploaded.sha256))
-        first = stub.Build(by_digest)
-        second = stub.Build(nvrtc_request(text))
-    assert second.outcome == build_pb2.OUTCOME_HIT
-    assert second.key == first.key
-
-
-def test_artifacts_larger_than_a_message_come_in_chunks(fake):
-    request = nvrtc_request("//fake: output-size 20M\n", wanted=[build_pb2.ARTIFACT_KIND_CUBIN])
-    with fake.channel() as channel:
-        stub = build_pb2_grpc.BuildStub(channel)
-        reply = stub.Build(request)
-        assert reply.artifacts[0].in_chunks
-        assert not reply.artifacts[0].contents
-        chunks = list(stub.BuildInChunks(request))
-    assert chunks[0].reply.artifacts[0].size == reply.artifacts[0].size
-    contents = b"".join(chunk.data for chunk in chunks)
-    assert hashlib.sha256(contents).digest() == reply.artifacts[0].sha256
-    assert max(len(chunk.data) for chunk in chunks) <= 1 << 20
-
-
-def test_health_and_reflection(fake):
-    with fake.channel() as channel:
-        health = health_pb2_grpc.HealthStub(channel)
-        for service in ("", "cccl_cache.v1.Build"):
-            reply = health.Check(health_pb2.HealthCheckRequest(service=service))
-            assert reply.status == health_pb2.HealthCheckResponse.SERVING
-        reflection = reflection_pb2_grpc.ServerReflectionStub(channel)
-        asked = iter([reflection_pb2.ServerReflectionRequest(list_services="")])
-        listed = next(reflection.ServerReflectionInfo(asked)).list_services_response
-        names = {service.name for service in listed.service}
-    assert {"cccl_cache.v1.Build", "cccl_cache.v1.Deposit", "cccl_cache.v1.Admin", "cccl_cache.v1.Info",
-            "grpc.health.v1.Health"} <= names
 
 
 def test_reflection_describes_a_service_and_all_that_it_imports(fake):
@@ -102,15 +58,3 @@ def test_statistics_have_the_documented_names(fake):
         "shadow_mismatches_total", "compile_seconds_total", "saved_seconds_total", "entries", "bytes",
         "evictions_total", "clients", "in_flight", "queued", "waiting", "idle_jobs", "uptime_seconds",
     } <= names
-
-
-def test_an_error_carries_its_name(fake):
-    with fake.channel() as channel:
-        stub = build_pb2_grpc.BuildStub(channel)
-        try:
-            stub.Build(nvrtc_request(KERNEL, "--time=/tmp/x"))
-            raise AssertionError("a file option was taken")
-        except grpc.RpcError as error:
-            assert error.code() == grpc.StatusCode.INVALID_ARGUMENT
-            assert dict(error.trailing_metadata())["cccl-error"] == "invalid-request"
-            assert "--time" in error.details()

@@ -9,7 +9,7 @@ import re
 import signal
 
 import pytest
-from conftest import PATIENCE, PLACES, build_pb2_grpc, nvrtc_request, run_cli, wait_for
+from conftest import PATIENCE, PLACES, build_pb2_grpc, nvrtc_request, wait_for
 from lease_client import LeaseClient
 from watched_terminal import WatchedTerminal
 
@@ -171,17 +171,6 @@ def test_flights_are_sorted_and_filtered(make_daemon, toolkit):
             each.result(PATIENCE)
 
 
-def test_texts_of_programs_do_not_steer_the_terminal(fake):
-    evil = "\x1b]0;mine\x07\x1b[2J\u009b31m"
-    fake.cli("build", "-", "--arch", "sm_90", "--name", "k.cu", input=f"//fake: fail {evil}text\n", check=False)
-    assert activity(fake)["failures"][0]["error"].endswith("text")
-    with top(fake) as terminal:
-        terminal.await_shown("text", "the error")
-        assert b"\x1b]0;" not in terminal.raw and "\u009b".encode() not in terminal.raw
-    text = fake.cli("top", "--once").stdout
-    assert b"text" in text and b"\x1b" not in text
-
-
 @pytest.mark.parametrize("no_color", [False, True])
 def test_colours_are_left_out_where_they_are_not_wanted(fake, no_color):
     with top(fake, **({"NO_COLOR": "1"} if no_color else {})) as terminal:
@@ -209,8 +198,3 @@ def test_a_closed_terminal_ends_top(fake):
         os.close(terminal.person)
         terminal.person, terminal.terminal = os.openpty()
         assert terminal.process.wait(PATIENCE) == 0
-
-
-def test_no_daemon_at_all_is_an_error_for_scripts(directory):
-    done = run_cli("--socket", str(directory / "none"), "top", "--once", check=False)
-    assert done.returncode == 3

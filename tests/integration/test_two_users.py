@@ -6,8 +6,6 @@ import grp
 import itertools
 import json
 import os
-import pathlib
-import subprocess
 
 import pytest
 from conftest import PLACES, run_cli, wait_for
@@ -152,13 +150,6 @@ def test_only_administrators_set_totals_to_zero(shared):
     assert shared.stop() == 0
     shared.start()
     assert shared.stats()["builds_total"] == 0  # the counter did not change
-
-
-def test_state_is_closed_to_others(shared):
-    mode = pathlib.Path(shared.state).stat().st_mode & 0o777
-    assert mode == 0o700
-    listing = subprocess.run(["ls", shared.state], user=ALICE, capture_output=True)
-    assert listing.returncode != 0
 
 
 def test_a_daemon_of_an_ordinary_user_serves_that_user(make_daemon, directory):
