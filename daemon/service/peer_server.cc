@@ -20,16 +20,16 @@ namespace cccl_cache::daemon {
 namespace {
 
 constexpr int kKeepaliveMilliseconds = 60'000;
-/// The shortest interval between pings that is allowed. A client pings at most twice a second to
-/// see whether the daemon is alive, and gRPC would take that for an attack.
+/// The shortest allowed interval between pings. A client pings at most twice a second to see
+/// whether the daemon is alive, which gRPC would take for an attack.
 constexpr int kPingMilliseconds = 250;
-/// Bytes that a frame needs besides a message of the maximum size.
+/// Bytes of a frame in addition to a message of the maximum size.
 constexpr int kMessageSlack = 64 << 10;
-/// The largest piece in bytes that is sent whatever the limit on messages: a chunk, or a reply that
-/// is all log.
+/// The largest piece in bytes that is sent regardless of the limit on messages: a chunk, or a reply
+/// with only a log.
 constexpr int kMaxPiece = 5 << 20;
 constexpr std::string_view kDescriptorPrefix = "fd:";
-/// Servers of one peer that start although others have room, and processors for each of them. Eight
+/// Servers of one peer that start even if others have room, and processors for each of them. Eight
 /// ranks of one user on a large node get a thread each. On two processors one thread serves all,
 /// because clients and compiles need the processors.
 constexpr unsigned kMaxAtOnce = 8;
@@ -50,7 +50,7 @@ int DescriptorOf(const CallStream& stream) {
   return fd;
 }
 
-/// Returns the names in kOwnServices and those that gRPC's own clients look for.
+/// Returns the names in kOwnServices, and those that gRPC's own clients look for.
 std::vector<std::string> ListedServices() {
   std::vector<std::string> names(std::begin(kOwnServices), std::end(kOwnServices));
   names.emplace_back("grpc.health.v1.Health");
@@ -58,18 +58,19 @@ std::vector<std::string> ListedServices() {
   return names;
 }
 
-/// Refuses compressed messages, because they are small on the wire and large in memory.
+/// Refuses compressed messages, because they may be small on the wire and large in memory.
 void RefuseCompression(grpc::ServerBuilder& builder) {
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
   builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
 }
 
-/// Bounds what our own counts don't see: HTTP/2 itself, and calls of methods that do not exist.
+/// Bounds what our own counts do not cover: HTTP/2 itself, and calls of unknown methods.
 void BoundPeer(grpc::ServerBuilder& builder, const grpc::ResourceQuota& quota) {
   builder.SetResourceQuota(quota);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsPerConnection);
-  // A fixed window: the bytes that a stream may send before its message is read do not grow.
+  // A fixed window, so that the number of bytes that a stream may send before its message is read
+  // does not grow.
   builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   // Keep-alive ends the connection of a client that was stopped in the middle of a message.
   // Otherwise that client would keep its turn (ReadGate) for ever.

@@ -36,9 +36,9 @@ struct PeerServerParts {
   const DaemonsRights& rights;
 };
 
-/// The gRPC servers for the connections of one set of credentials. The object holds the caller's
-/// identity, so no call looks it up. A first connection gets one server, which has one thread.
-/// Further connections get further servers if there are processors for them, or if the existing
+/// The gRPC servers for the connections of one set of credentials. The object has the caller's
+/// identity, so that calls need no look-up. The first connection gets a server with one thread. A
+/// further connection gets a further server if there are processors for it, or if the existing
 /// servers have enough connections. A further server is removed after a while without connections.
 /// Thread-safe.
 class PeerServer {
@@ -50,37 +50,38 @@ class PeerServer {
   PeerServer(const PeerServer&) = delete;
   PeerServer& operator=(const PeerServer&) = delete;
 
-  /// Returns false if the account may have no server now, or if gRPC could not start it.
+  /// Returns false if the account may have no server now, or if gRPC could not start a server.
   [[nodiscard]] bool started() const;
-  /// Serves a connection whose peer has these credentials and the process id `pid`. Returns the
-  /// number that the caller passes to Ended() when the connection has ended.
+  /// Serves a connection of a peer with these credentials and the process id `pid`. Returns the
+  /// number that the caller passes to Ended() after the connection has ended.
   [[nodiscard]] uint64_t Serve(FileDescriptor socket, pid_t pid);
   void Ended(uint64_t served);
-  /// Returns the servers, except the first, that had no connection for as long as the limits say.
-  /// The caller destroys them before this object.
+  /// Returns the further servers that had no connection for the time in the limits. The caller
+  /// destroys them before this object.
   [[nodiscard]] std::vector<std::shared_ptr<void>> TakeIdle();
-  /// Ends every connection. A connection without calls ends at once. The others end when their
-  /// calls end, or at the deadline.
+  /// Ends every connection. A connection without calls ends at once. Other connections end with
+  /// their calls, or at the deadline.
   void Shutdown(std::chrono::system_clock::time_point deadline);
 
  private:
   struct Connection {
-    pid_t pid;        ///< only for the log, see Peer
+    pid_t pid;        ///< only for the log; see Peer
     FileReach reach;  ///< of its calls
     bool has_called = false;
   };
-  /// Takes the proof of rights that the first call of a connection may bring.
+  /// Reads the proof of rights in the first call of a connection, if it has one.
   void Look(const CallStream& stream);
-  /// Returns the caller, with the reach that its connection has.
+  /// Returns the caller, with the reach of its connection.
   [[nodiscard]] Peer PeerOf(const CallStream& stream) const;
   struct Served {
-    Share share;  ///< released once the server has ended
+    Share share;  ///< released after the server has ended
     std::unique_ptr<CallServer> server;
     size_t connections = 0;
-    std::chrono::steady_clock::time_point idle_since{};  ///< when its last connection ended
+    std::chrono::steady_clock::time_point idle_since{};  ///< end of its last connection
   };
   using Servers = std::map<uint64_t, Served>;
-  /// Returns false if the account may have no further server now, or if gRPC could not start it.
+  /// Returns false if the account may have no further server now, or if gRPC could not start a
+  /// server.
   bool StartServer() REQUIRES(mutex_);
   /// Returns the server that gets the next connection.
   [[nodiscard]] Servers::iterator LeastBusy() REQUIRES(mutex_);
@@ -90,8 +91,8 @@ class PeerServer {
   const DaemonsRights& rights_;
   const ServiceLimits& limits_;
   mutable Mutex mutex_;
-  /// By descriptor. gRPC closes it after the last call of the connection is freed, so a call finds
-  /// its own connection.
+  /// By descriptor. gRPC closes a descriptor only after the last call of its connection is freed,
+  /// so a call finds its own connection.
   std::map<int, Connection> connections_ GUARDED_BY(mutex_);
   BuildService build_;
   DepositService deposit_;
@@ -102,13 +103,12 @@ class PeerServer {
   ReflectionService reflection_;
   MethodTable methods_;
   const std::shared_ptr<grpc::ResourceQuota> quota_;
-  Servers servers_ GUARDED_BY(mutex_);  // in the order in which they started
+  Servers servers_ GUARDED_BY(mutex_);  // in the order of their start
   uint64_t next_server_ GUARDED_BY(mutex_) = 0;
 };
 
-/// Calls `work` with each item, on one thread per item. Returns when the last call is done. If no
-/// thread can be started, `work` runs on the caller's thread, so it must have a deadline of its
-/// own.
+/// Calls `work` with each item, on one thread per item. Returns after the last call. If no thread
+/// can be started, `work` runs on the caller's thread, so it must have its own deadline.
 template <typename Items, typename Work>
 void ParallelFor(Items& items, const Work& work) {
   std::vector<std::thread> threads;

@@ -17,11 +17,11 @@ namespace {
 
 constexpr std::chrono::milliseconds kStopPatience{20};
 
-/// Sets of groups with connections that one uid may have. A user namespace gives one uid many
-/// groups, and so many credentials.
+/// The number of sets of groups with connections that one uid may have. A user namespace lets one
+/// uid have many groups, and thus many credentials.
 constexpr int64_t kMaxGroupsPerUid = 16;
-/// Bytes of gRPC's quota above our own limits. Our own counts must refuse first, because they give
-/// a clear error, and gRPC's quota ends calls without one.
+/// Bytes of gRPC's quota above our own limits. Our own limits must refuse first, because they give
+/// a clear error; gRPC's quota ends calls without one.
 constexpr size_t kQuotaSlack = 256u << 20;
 
 }  // namespace
@@ -64,7 +64,7 @@ void RetiredServers::Run() {
     std::shared_ptr<void> ending = std::move(servers_.front());
     lock.Unlock();
     {
-      // Closing its sockets may take as long as a client likes.
+      // Closing its sockets may take as long as a client wants.
       const InterruptedWaits interrupted(gettid(), kStopPatience);
       ending.reset();
     }
@@ -118,7 +118,7 @@ PeerServers::Entry* PeerServers::EntryOf(const Peer& peer) {
   const Credentials credentials = CredentialsOf(peer);
   const auto found = entries_.find(credentials);
   if (found != entries_.end()) return &found->second;
-  // Sets of groups without connections do not count, so a user who changes groups often is not
+  // Sets of groups without connections do not count, so that a user who changes groups often is not
   // locked out.
   const auto of_uid = std::ranges::count_if(entries_, [&peer](const auto& entry) {
     return std::get<1>(entry.first) == peer.uid && entry.second.connections > 0;

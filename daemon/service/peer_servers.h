@@ -19,8 +19,8 @@
 
 namespace cccl_cache::daemon {
 
-/// Destroys servers on a thread of its own, in the order in which they were added. A server ends
-/// only after the last of its calls, and no other thread should wait for that. Thread-safe.
+/// Destroys servers on its own thread, in the order of Add. A server ends only after the last of
+/// its calls, and no other thread should wait for that. Thread-safe.
 class RetiredServers {
  public:
   RetiredServers();
@@ -29,11 +29,11 @@ class RetiredServers {
   RetiredServers(const RetiredServers&) = delete;
   RetiredServers& operator=(const RetiredServers&) = delete;
 
-  /// Adds a server of any kind. The caller must pass the only reference.
+  /// Adds a server of any kind. The caller must pass the only reference to it.
   void Add(std::shared_ptr<void> server);
-  /// Returns the number of servers that have not ended.
+  /// Returns the number of servers that have not ended yet.
   [[nodiscard]] size_t Count() const;
-  /// Returns when the last one has ended.
+  /// Returns after the last server has ended.
   void WaitForAll();
 
  private:
@@ -42,13 +42,13 @@ class RetiredServers {
   mutable Mutex mutex_;
   CondVar changed_;
   bool stopped_ GUARDED_BY(mutex_) = false;
-  std::deque<std::shared_ptr<void>> servers_ GUARDED_BY(mutex_);  // the first one is ending
+  std::deque<std::shared_ptr<void>> servers_ GUARDED_BY(mutex_);  // the first server is ending
   std::thread thread_;
 };
 
-/// The servers of all peers. A server is made when a peer with new credentials connects. Servers
-/// without connections are kept, up to a maximum number. Thread-safe; must outlive the connections
-/// that it returned.
+/// The servers of all peers. A server is made when a peer with new credentials connects. A limited
+/// number of servers without connections are kept. Thread-safe; must outlive the returned
+/// connections.
 class PeerServers {
  public:
   PeerServers(const PeerServerParts& parts, size_t idle_kept)
@@ -58,12 +58,13 @@ class PeerServers {
   PeerServers& operator=(const PeerServers&) = delete;
 
   /// Serves the socket. Closes it and returns null if the peer has too many connections or sets of
-  /// groups. Never waits for a call. The result counts the connection until it is destroyed.
+  /// groups. Never waits for a call. The returned object counts the connection until it is
+  /// destroyed.
   [[nodiscard]] std::unique_ptr<Connection> Connect(FileDescriptor socket, const Peer& peer);
-  /// Ends the servers, except each user's first, that had no connection for a while. Must be called
-  /// every few seconds.
+  /// Ends the further servers of each user that had no connection for a while. Must be called every
+  /// few seconds.
   void EndIdle();
-  /// Shuts all servers down in parallel. Returns when the last one has ended.
+  /// Shuts down all servers in parallel. Returns after the last server has ended.
   void Shutdown(std::chrono::milliseconds deadline);
 
  private:
@@ -78,8 +79,8 @@ class PeerServers {
   [[nodiscard]] static Credentials CredentialsOf(const Peer& peer);
   [[nodiscard]] Entry* EntryOf(const Peer& peer) REQUIRES(mutex_);
   [[nodiscard]] std::shared_ptr<grpc::ResourceQuota> QuotaOf(Account account) REQUIRES(mutex_);
-  /// Removes and returns the least recently used servers without connections that are above the
-  /// maximum number to keep.
+  /// Removes and returns the least recently used servers without connections beyond the number to
+  /// keep.
   [[nodiscard]] std::vector<std::unique_ptr<PeerServer>> TakeSurplus() REQUIRES(mutex_);
   void Ended(const Credentials& credentials, uint64_t served);
 

@@ -28,7 +28,7 @@ namespace cccl_cache::daemon {
 namespace {
 
 constexpr std::chrono::seconds kGuardTimeout{10};
-/// Spare connections, for those that end while others replace them.
+/// Spare connections, for connections that end while others replace them.
 constexpr size_t kSomeMore = 100;
 
 cccl_cache::v1::InfoReply DescribeDaemon(const ServerOptions& options,
@@ -68,13 +68,13 @@ cccl_cache::v1::InfoReply DescribeDaemon(const ServerOptions& options,
 }
 
 TrafficLimits TrafficLimitsOf(const ServiceLimits& limits) {
-  // A client that does not know a limit below the default learns it from gRPC's error.
+  // A client that does not know a limit below the default gets it from gRPC's error.
   return {.message_bytes = std::max(2 * limits.message_bytes, TrafficLimits{}.message_bytes),
           .open_calls = limits.calls_per_uid + size_t{4} * kStreamsPerConnection,
           .connections_at_once = static_cast<uint32_t>(limits.connections_per_uid + kSomeMore)};
 }
 
-/// A connection of a user of a container, whose number stays its own meanwhile.
+/// A connection of a container's user, who keeps its number meanwhile.
 class ContainersConnection final : public Connection {
  public:
   ContainersConnection(std::shared_ptr<const void> hold, std::unique_ptr<Connection> connection)
@@ -143,8 +143,8 @@ class Server::Impl {
   void AddListener(ListeningSocket socket) { listeners_.push_back(std::move(socket)); }
 
   Status Start() {
-    // Never undone. The last grpc_shutdown waits up to 10 s for a poller that a large reply
-    // started, and the process is about to end anyway.
+    // Never undone. The last grpc_shutdown would wait up to 10 s for a poller that a large reply
+    // has started, and the process is about to end.
     grpc_init();
     if (const Status guarded = CheckGuard(); !guarded) return guarded;
     Acceptor::Callbacks callbacks{
@@ -184,7 +184,7 @@ class Server::Impl {
   void Shutdown(std::chrono::milliseconds deadline) {
     StoppingSoon();
     StopAccepting();
-    // Health watches would otherwise stay in flight until the deadline.
+    // Otherwise health watches would stay in flight until the deadline.
     health_.Stop();
     peer_servers_.Shutdown(deadline);
   }
@@ -194,7 +194,8 @@ class Server::Impl {
     if (listener.for_containers()) return accounts_.containers().Identify(socket, peer);
     peer.counted_as = accounts_.Of(peer.uid);
     peer.administrator = administrators_.Include(socket, peer);
-    // These numbers are taken, so that nothing is kept for the uids.
+    // The daemon uses these numbers for users of containers, so a real uid of this range keeps
+    // nothing.
     if (IsContainerUser(peer.uid)) peer.uid = kOverflowUid;
   }
 
@@ -250,7 +251,7 @@ class Server::Impl {
   const cccl_cache::v1::InfoReply info_;
   Health health_;
   Mutex problem_mutex_;
-  std::string problem_ GUARDED_BY(problem_mutex_);  ///< of what SetProblem tells
+  std::string problem_ GUARDED_BY(problem_mutex_);  ///< the problem from SetProblem
   std::string problem_of_sockets_ GUARDED_BY(problem_mutex_);
   BlockingPool call_threads_{kBlockingCallThreads};
   const SnapshotSources snapshots_;

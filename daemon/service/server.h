@@ -36,10 +36,10 @@ namespace cccl_cache::daemon {
 struct ServerOptions {
   ServiceLimits limits;
   BuildLimits build_limits;  ///< only reported to clients
-  uint64_t store_limit = 0;  ///< bytes that `stored` may reach; only reported to clients
+  uint64_t store_limit = 0;  ///< limit of `stored` in bytes; only reported to clients
   std::string version;
   std::optional<gid_t> admin_group;       ///< its members are administrators too
-  std::chrono::milliseconds tick{5'000};  ///< between checks of what is idle or slow
+  std::chrono::milliseconds tick{5'000};  ///< between checks for idle and slow connections
 };
 
 /// The objects that produce the responses. All references must outlive the server.
@@ -56,19 +56,21 @@ struct ServerSources {
   Upkeep& upkeep;
   std::shared_ptr<SentContents> sent_contents;  ///< never null
   Accounts& accounts;
-  std::function<TierSize()> stored;  ///< returns the size of the largest tier that keeps artifacts
-  std::function<BuildGauges()> building;               ///< returns the builds that run and wait now
-  std::function<BuildActivity(const Peer&)> activity;  ///< the same, as this peer may see them
+  std::function<TierSize()> stored;       ///< returns the size of the largest tier with artifacts
+  std::function<BuildGauges()> building;  ///< returns the running and the waiting
+                                          ///< builds
+  std::function<BuildActivity(const Peer&)> activity;  ///< the same, as far as this peer may see it
   std::function<std::vector<ZygoteActivity>()> zygotes;
-  std::function<std::optional<ClusterGauges>()> cluster;  ///< none: there are no other nodes
-  std::function<std::optional<ShelfGauges>()> shelves;    ///< none: there are none
-  /// Called on the acceptor's thread when a connection was cut off. The text tells the operator
-  /// why.
+  std::function<std::optional<ClusterGauges>()> cluster;  ///< none if the node shares nothing
+  std::function<std::optional<ShelfGauges>()> shelves;    ///< none if there are no shelves
+  /// Called on the acceptor's thread after a connection was cut off. The text has the reason for
+  /// the operator.
   std::function<void(std::string_view)> report_cut_off;
-  /// Called on the acceptor's thread when clients don't find the daemon's sockets any more. The
-  /// text gives the reason, which health reports, too.
+  /// Called on the acceptor's thread when clients can't find the daemon's sockets any more. The
+  /// text has the reason, which health reports too.
   std::function<void(std::string_view)> report_lost_socket;
-  /// Called on the acceptor's thread at least every two `tick`, while it can accept connections.
+  /// Called on the acceptor's thread at least every two `tick`, as long as it can accept
+  /// connections.
   std::function<void()> alive;
 };
 
@@ -77,7 +79,7 @@ struct ServerSources {
 class Server {
  public:
   Server(ServerOptions options, ServerSources sources);
-  /// Ends at once all calls that Shutdown did not end.
+  /// Ends all calls at once that Shutdown has not ended.
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
@@ -86,22 +88,21 @@ class Server {
   void AddListener(ListeningSocket socket);
 
   /// Starts to accept connections. Fails if gRPC does not receive by recvmsg or send by sendmsg,
-  /// because the daemon could then not check the bytes that clients send.
+  /// because the daemon could not check clients' bytes then.
   [[nodiscard]] Status Start();
 
-  /// Sets the problem that keeps the daemon from its work; empty means none. Info and health report
-  /// it.
+  /// Sets the problem that stops the daemon's work. Empty for none. Info and health report it.
   void SetProblem(std::string problem);
 
   /// Makes health answer NOT_SERVING from now on. All other services continue.
   void StoppingSoon();
 
-  /// Closes the listening sockets. Connections that are open stay. New ones wait at a socket of
-  /// systemd's for the next daemon.
+  /// Closes the listening sockets. Open connections stay. New connections wait at systemd's socket
+  /// for the next daemon.
   void StopAccepting();
 
   /// Stops accepting, lets the calls in flight finish until the deadline, then ends them. Returns
-  /// when the last call has ended. Nothing calls the sources afterwards.
+  /// after the last call has ended. Nothing calls the sources after that.
   void Shutdown(std::chrono::milliseconds deadline);
 
  private:
@@ -110,10 +111,10 @@ class Server {
 };
 
 /// Makes each gRPC server wait for its connections on its own thread. By default one thread waits
-/// for all connections of the process and wakes another thread before it handles an event. That
+/// for all connections of the process, and wakes another thread before it handles an event. That
 /// costs a third of the time of a hit (docs/internals/decisions/0020). Must be called before gRPC
-/// is used and before the process has a second thread. If GRPC_POLL_STRATEGY is set, it keeps its
-/// value.
+/// is used and before the process has a second thread. An existing GRPC_POLL_STRATEGY does not
+/// change.
 void WaitForEachServerAlone();
 
 }  // namespace cccl_cache::daemon

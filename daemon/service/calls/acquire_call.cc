@@ -82,7 +82,7 @@ Status AcquireCall::TakeWord(grpc::ByteBuffer& message) {
   if (const auto* publication = std::get_if<LeasePublication>(&*decoded)) {
     return Publish(*publication);
   }
-  // If the lease is lost, the call was ended, or is being ended, with the reason.
+  // If the lease is lost, the call has ended or is ending, with the reason.
   static_cast<void>(backend_.deposits.Beat(seat_));
   const auto* contents = std::get_if<LeaseContents>(&*decoded);
   return contents == nullptr ? Status(Ok{}) : TakeContents(contents->bytes);
@@ -121,14 +121,14 @@ Status AcquireCall::Publish(const LeasePublication& publication) {
 }
 
 void AcquireCall::Abandon(bool failed) {
-  // Must come before the caller is answered, so that its next acquire finds the lease free.
+  // Must precede the answer, so that the caller's next acquire finds the lease free.
   failed ? backend_.deposits.Fail(seat_) : backend_.deposits.Leave(seat_);
   lease_.Release();
   End();
 }
 
 void AcquireCall::TakeNews(const LeaseNews& news) {
-  // If the answer is a lease, the lease goes to the next waiter when this call is done.
+  // If the call has ended, a granted lease goes to the next waiter after this call.
   if (ended()) return;
   if (const auto* grant = std::get_if<LeaseGrant>(&news)) {
     TakeLease(*grant);
@@ -153,7 +153,7 @@ void AcquireCall::TakeLease(const LeaseGrant& grant) {
                         [this, events = events(), grant](Share given) {
                           auto lease = std::make_shared<Share>(std::move(given));
                           events->Post([this, grant, lease] {
-                            // If the wait is over, the caller was answered, or is being answered.
+                            // If the wait has ended, the caller has an answer, or gets one now.
                             if (!ended() && backend_.deposits.Beat(seat_))
                               HoldLease(grant, std::move(*lease));
                           });
@@ -202,7 +202,7 @@ Result<DepositClaim> ClaimOf(const DepositAsk& ask, const Peer& peer) {
   if (ask.gid) {
     const gid_t gid = *ask.gid;
     const bool member = gid == peer.gid || std::ranges::binary_search(peer.groups, gid);
-    // Checked before any look-up, so the answer does not tell which deposits exist.
+    // Checked before any look-up, so that the answer does not show which deposits exist.
     if (!member || gid == kOverflowGid) {
       return Error{ErrorCode::kDenied,
                    fmt::format("user {} was not in group {} when it connected", peer.uid, gid)};

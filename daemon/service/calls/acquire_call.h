@@ -30,7 +30,7 @@ class AcquireCall final : public StreamCall {
   void OnMessage(grpc::ByteBuffer& message) override;
   void OnHalfClose() override;
   void OnSpace() override;
-  /// A call that has ended takes no further lease, whenever its client reads the answer.
+  /// An ended call takes no further lease, even if its client has not read the answer yet.
   void OnGone() override;
   [[nodiscard]] Status TakeKey(grpc::ByteBuffer& message);
   [[nodiscard]] Status TakeWord(grpc::ByteBuffer& message);
@@ -46,7 +46,7 @@ class AcquireCall final : public StreamCall {
   BuildBackend& backend_;
   const Peer& peer_;
   const Deposits::WaiterId seat_;
-  bool asked_ = false;  ///< true once the key has arrived
+  bool asked_ = false;  ///< whether the key has arrived
   DepositClaim claim_;
   Share lease_;  ///< held while the caller holds the lease
   std::string contents_;
@@ -56,8 +56,8 @@ class AcquireCall final : public StreamCall {
   uint64_t offset_ = 0;  ///< bytes of `found_` that are sent already
 };
 
-/// Returns the peer's claim for its request, in the scope that it may use. kDenied: it names a
-/// group that the kernel does not list for it.
+/// Returns the peer's claim for its request, in the scope that it may use. kDenied: the request
+/// names a group that the kernel does not list for the peer.
 [[nodiscard]] Result<DepositClaim> ClaimOf(const DepositAsk& ask, const Peer& peer);
 
 }  // namespace cccl_cache::daemon

@@ -55,7 +55,7 @@ void Describe(const Toolchain& from, v1::Toolchain& to) {
   }
 }
 
-/// The toolchain of a build that names none, as Toolchains::Select returns it.
+/// The toolchain of a build that names no toolchain, as Toolchains::Select returns it.
 using Default = std::optional<Result<ToolchainPtr>>;
 
 Default DefaultFor(Toolchains& toolchains, uint32_t driver_version) {

@@ -43,21 +43,21 @@ struct AdminSources {
   std::function<BuildGauges()> building;
   std::function<BuildActivity(const Peer&)> activity;
   std::function<std::vector<ZygoteActivity>()> zygotes;
-  std::function<std::optional<ClusterGauges>()> cluster;  ///< none: there are no other nodes
-  std::function<std::optional<ShelfGauges>()> shelves;    ///< none: there are none
-  std::function<uint64_t()> clients;                      ///< returns the number of connections now
+  std::function<std::optional<ClusterGauges>()> cluster;  ///< none if the node shares nothing
+  std::function<std::optional<ShelfGauges>()> shelves;    ///< none if there are no shelves
+  std::function<uint64_t()> clients;                      ///< returns the present number of
+                                                          ///< connections
   std::chrono::steady_clock::time_point started;
   std::string version;
 };
 
 /// cccl_cache.v1.Admin for one peer. Every user may ask for totals, toolchains, the user's own
-/// activity, and why the user's own builds were misses, and add a release of NVIDIA's. Only
-/// administrators are told of single other users, and may set the totals to zero, evict and verify.
-/// Thread-safe.
+/// activity, and the reasons for the user's own misses, and may add a release of NVIDIA's. Only
+/// administrators see single other users, and may reset the totals, evict and verify. Thread-safe.
 class AdminService final : public RawService {
  public:
-  /// Backend and sources must outlive the service. `peer_of`: for what depends on the caller's
-  /// process; the pid of `peer` is that of its first connection.
+  /// Backend and sources must outlive the service. `peer_of` returns the caller's own process,
+  /// because the pid of `peer` is that of its first connection.
   AdminService(BuildBackend& backend, const Peer& peer, PeerOf peer_of,
                const AdminSources& sources);
 };

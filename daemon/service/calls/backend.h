@@ -22,7 +22,7 @@ struct BuildBackend {
   Statistics& statistics;
   Budget& budget;
   ReadGate& read_gate;
-  ReadGate& answer_gate;  ///< for answers about files, which arrive at the caller's pace
+  ReadGate& answer_gate;  ///< for answers about files, which arrive at the caller's speed
   Uploads& uploads;
   Deposits& deposits;
   DepositReaders& deposit_readers;

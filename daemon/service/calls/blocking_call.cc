@@ -10,9 +10,8 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// A caller that moves less than this is waited for no longer than the patience, in all waits
-// together. Otherwise a caller that sends one byte now and then would keep a place that others wait
-// for.
+// A caller that moves fewer bytes is waited for no longer than the patience, in all waits together.
+// Otherwise a caller that sends one byte now and then would keep a place for which others wait.
 constexpr uint64_t kBytesPerSecond = 1u << 20;
 
 Error LeftMeanwhile() { return {ErrorCode::kCancelled, "the caller left"}; }
@@ -87,7 +86,7 @@ Status BlockingCall::Await() {
       changed_.WaitFor(mutex_, backend_.limits.answer_patience + earned - waited_, ended);
   waited_ += steady_clock::now() - begin;
   if (!soon) {
-    // TryCancel ends the started operation.
+    // TryCancel ends the operation in progress.
     lock.Unlock();
     context().TryCancel();
     lock.Lock();

@@ -23,8 +23,8 @@
 
 namespace cccl_cache::daemon {
 
-/// Threads for calls that last as long as disk and caller do. The budget of streams bounds their
-/// number, so none waits for a thread.
+/// Threads for calls that last as long as disk and caller need. The budget of streams bounds their
+/// number, so that no call waits for a thread.
 inline constexpr BlockingPool::Bounds kBlockingCallThreads{.name = "calls",
                                                            .awaited = "the daemon's disk",
                                                            .threads_per_uid = 256,
@@ -36,7 +36,7 @@ inline constexpr BlockingPool::Bounds kBlockingCallThreads{.name = "calls",
 /// counted before its first message is received. Deletes itself when the call is done.
 class BlockingCall final : public RawCall {
  public:
-  /// Data bytes in one message, and bytes that may surround them: the digests of a release.
+  /// Bytes of data in one message, and of the fields around them: the digests of a release.
   static constexpr uint64_t kChunkBytes = 1u << 20;
   static constexpr uint64_t kChunkHead = 128;
 
@@ -59,7 +59,7 @@ class BlockingCall final : public RawCall {
 
   [[nodiscard]] BuildBackend& backend() { return backend_; }
   [[nodiscard]] const Peer& peer() const { return peer_; }
-  /// Returns this caller, to whose account memory is counted. Valid as long as the call.
+  /// Returns the caller, whose account is charged for memory. Valid as long as the call.
   [[nodiscard]] SnapshotCaller Caller();
 
  private:
@@ -74,8 +74,8 @@ class BlockingCall final : public RawCall {
   void Begin();
   void End(const Status& status);
   [[nodiscard]] Status Hold(uint64_t bytes);
-  /// Returns when the started operation has ended. Returns an error if the operation failed or took
-  /// too long.
+  /// Waits for the end of the operation in progress. Returns an error if the operation failed or
+  /// took too long.
   [[nodiscard]] Status Await();
   void Notice(bool ok);
 
@@ -93,7 +93,7 @@ class BlockingCall final : public RawCall {
 
   Mutex mutex_;
   CondVar changed_;
-  /// The result of the last operation, until it was awaited.
+  /// The result of the last operation, until Await has returned it.
   std::optional<bool> ended_well_ GUARDED_BY(mutex_);
 };
 

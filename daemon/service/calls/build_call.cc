@@ -48,7 +48,8 @@ BuildCall::BuildCall(BuildBackend& backend, Peer peer, CallStream& stream, Form 
     if (!call) return End(call.error());
     call_ = *std::move(call);
     if (form_ != Form::kMany) return Read(backend_.read_gate);
-    // A message is in memory before it can be counted, so one of the maximum size always counts.
+    // A message is in memory before it can be counted, so each call counts a message of the maximum
+    // size.
     if (Hold(Resource::kBatches) && Hold(Resource::kBytes, backend_.limits.message_bytes)) Read();
   });
 }
@@ -116,7 +117,7 @@ void BuildCall::Answer(uint64_t tag, const MemberPtr& member, const Result<Build
   }
   call_ = std::move(member->call);
   if (exchange_ != nullptr) exchange_->End(Error{ErrorCode::kCancelled, "the build is over"});
-  // The builder has counted its refusals.
+  // The builder counts its own refusals.
   if (!answer) return End(ToGrpcStatus(answer.error(), context()));
   if (form_ == Form::kOneMessage) return SendLast(EncodeReply(*answer, member->wanted, limit));
   chunks_.emplace(*answer, member->wanted);
@@ -135,7 +136,8 @@ void BuildCall::GoOn() {
     const std::vector<CallerQuestion> questions = exchange_->Take();
     if (!questions.empty()) Send(EncodeQuestions(questions));
   }
-  // At a gate of its own: a caller that is slow to answer must not hold up other kinds of call.
+  // At a gate of its own, so that a caller that is slow to answer does not delay other kinds of
+  // calls.
   if (exchange_->awaits_answers()) Read(backend_.answer_gate);
 }
 
@@ -184,8 +186,8 @@ void BuildCall::Reply(uint64_t tag, const grpc::ByteBuffer& message, Share call)
   auto bytes = backend_.budget.Take(peer_.account(), Resource::kBytes, message.Length());
   if (bytes) return Send(message, *std::move(bytes), std::move(call));
   backend_.statistics.Add(Counter::kRefused);
-  // The error is one line and is not counted. There are at most as many as builds, and reading
-  // stops at a few.
+  // The error is one line and is not counted. There are at most as many errors as builds, and
+  // reading stops at a few unsent answers.
   Send(EncodeTaggedError(tag, bytes.error()), {}, std::move(call));
 }
 

@@ -22,15 +22,14 @@
 
 namespace cccl_cache::daemon {
 
-/// One call that builds. It has one build, whose request is its first message, or those of
-/// BuildMany, which has a form of its own for messages that name a build. A build counts as a call,
-/// and its request's bytes count, until the builder has finished with it, which may be after the
-/// caller left.
+/// One call that builds. It has one build, whose request is its first message, or many builds
+/// (BuildMany), each with its own message. A build counts as a call, and the bytes of its request
+/// count, until the builder has finished with it. That may be after the caller has left.
 ///
-/// A request waits for its turn to be received. Those of BuildMany do not (ReadGate), because a
-/// silent stream would keep the turn for ever. So the number of such streams is bounded, and each
-/// counts the maximum size of a message among its account's bytes from its beginning. It reads no
-/// requests while its caller does not read the answers.
+/// A request waits for its turn to be received. Requests of BuildMany do not (ReadGate), because a
+/// silent stream would keep the turn for ever. The number of such streams is therefore bounded, and
+/// each counts the maximum size of a message among its account's bytes from its beginning. A stream
+/// reads no requests while its caller does not read the answers.
 class BuildCall final : public StreamCall {
  public:
   /// Build, BuildInChunks, BuildWithFiles, BuildMany.
@@ -39,7 +38,7 @@ class BuildCall final : public StreamCall {
   BuildCall(BuildBackend& backend, Peer peer, CallStream& stream, Form form);
 
  private:
-  /// A build in progress. The builder holds it too, and so the shares.
+  /// A build in progress. The builder holds it and thus its shares.
   struct Member {
     std::vector<ArtifactKind> wanted;
     Share call;
@@ -56,20 +55,20 @@ class BuildCall final : public StreamCall {
   /// those of the request.
   [[nodiscard]] Result<ConvertedRequest> ReadCounted(grpc::ByteBuffer& message, Share& bytes);
   [[nodiscard]] Status StartBuild(uint64_t tag, grpc::ByteBuffer& message);
-  /// Does nothing if that build has ended.
+  /// Does nothing if the build has ended.
   void Answer(uint64_t tag, const MemberPtr& member, const Result<BuildAnswer>& answer);
 
-  // With one build.
-  /// Sends the next chunk or the next questions, and reads while answers to questions are awaited.
-  /// A build asks its questions on the core's threads.
+  // For a call with one build:
+  /// Sends the next chunk or the next questions. Reads while answers to questions are due. A build
+  /// asks its questions on the core's threads.
   void GoOn();
   [[nodiscard]] Status TakeAnswers(grpc::ByteBuffer& message);
 
-  // With many.
+  // For a call with many builds:
   void TakeOfMany(grpc::ByteBuffer& message);
   void CancelBuild(uint64_t tag);
-  /// Sends the reply with its bytes counted, or an error if there is no room for them. `call` is
-  /// held until then.
+  /// Sends the reply and counts its bytes, or sends an error if there is no room for them. `call`
+  /// is held until then.
   void Reply(uint64_t tag, const grpc::ByteBuffer& message, Share call = {});
   void ReadMore();
   void EndIfDone();
@@ -77,13 +76,14 @@ class BuildCall final : public StreamCall {
   BuildBackend& backend_;
   const Peer peer_;
   const Form form_;
-  Share call_;                                    ///< of the stream, or not held by its build
-  Share incoming_;                                ///< bytes of contents that are not complete
-  const std::shared_ptr<FileExchange> exchange_;  ///< null: the caller sends no files
-  bool asked_ = false;                     ///< true once the request of the one build has arrived
+  Share call_;                                    ///< of the stream, or of a build that has not
+                                                  ///< started yet
+  Share incoming_;                                ///< bytes of incomplete contents
+  const std::shared_ptr<FileExchange> exchange_;  ///< null if the caller sends no files
+  bool asked_ = false;                     ///< whether the request of the only build has arrived
   std::map<uint64_t, MemberPtr> members_;  ///< by tag
-  std::optional<ReplyChunks> chunks_;      ///< set once the one build is answered in chunks
-  bool last_read_ = false;                 ///< true once the caller has sent its last message
+  std::optional<ReplyChunks> chunks_;      ///< set after the only build was answered in chunks
+  bool last_read_ = false;                 ///< whether the caller has sent its last message
 };
 
 }  // namespace cccl_cache::daemon

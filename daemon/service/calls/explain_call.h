@@ -33,7 +33,7 @@ class ExplainCall final : public StreamCall {
 
   BuildBackend& backend_;
   const Peer peer_;
-  Builder::Ticket ticket_ = 0;  ///< of a build that is asked about
+  Builder::Ticket ticket_ = 0;  ///< of the build to explain, if it is in progress
 };
 
 }  // namespace cccl_cache::daemon

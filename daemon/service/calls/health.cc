@@ -81,7 +81,8 @@ void HealthWatch::OnMessage(grpc::ByteBuffer& bytes) {
   health_.Add(*this);
 }
 
-// These two are called with the lock of Health held. The events call no method of Health.
+// The next two functions are called with the lock of Health held. Their events call no method of
+// Health.
 
 void HealthWatch::Notify(bool serving, bool ready) {
   events()->Post([this, serving, ready] {

@@ -21,15 +21,15 @@ inline constexpr std::string_view kOwnServices[] = {"cccl_cache.v1.Build", "cccl
 /// The health service's name for readiness: the daemon serves, and has no problem.
 inline constexpr std::string_view kReadyService = "ready";
 
-/// Holds whether the daemon serves and is ready, and notifies watchers of changes. Thread-safe;
-/// must outlive its watchers.
+/// The state of the daemon: whether it serves and is ready. Notifies watchers of changes.
+/// Thread-safe; must outlive its watchers.
 class Health {
  public:
   /// No method of a watcher may call Health before it returns.
   class Watcher {
    public:
     virtual void Notify(bool serving, bool ready) = 0;
-    /// The daemon stops: no further notifications.
+    /// Called when the daemon stops. No further notifications follow.
     virtual void Stop() = 0;
 
    protected:
@@ -41,17 +41,17 @@ class Health {
 
   [[nodiscard]] bool serving() const;
   [[nodiscard]] bool ready() const;
-  /// Returns why the daemon is not ready although it serves; may be empty.
+  /// Returns why the daemon is not ready although it serves. Empty if it is ready.
   [[nodiscard]] std::string problem() const;
   void SetServing(bool serving);
-  /// Empty means that there is no problem any more.
+  /// An empty problem means that there is none any more.
   void SetProblem(std::string problem);
-  /// Stops all watchers, also those that are added later.
+  /// Stops all watchers, and those that are added later.
   void Stop();
 
   /// Notifies the watcher at once, then at each change. The watcher must live until it is removed.
   void Add(Watcher& watcher);
-  /// After this returns, the watcher is not called. Does nothing if it was not added.
+  /// The watcher is not called after this returns. Does nothing for an unknown watcher.
   void Remove(Watcher& watcher);
 
  private:
@@ -65,8 +65,8 @@ class Health {
   std::unordered_set<Watcher*> watchers_ GUARDED_BY(mutex_);
 };
 
-/// One call of grpc.health.v1.Health.Watch. Sends the present state, then each new state. A state
-/// that changes again before the previous one is sent is skipped.
+/// One call of grpc.health.v1.Health.Watch. Sends the present state, then each new state. Skips a
+/// state that changes again before the previous state is sent.
 class HealthWatch final : public StreamCall, private Health::Watcher {
  public:
   HealthWatch(BuildBackend& backend, Account account, CallStream& stream, Health& health);
@@ -82,10 +82,10 @@ class HealthWatch final : public StreamCall, private Health::Watcher {
   void SendState();
 
   Health& health_;
-  // Used only in events.
+  // The members below are used only in events.
   bool known_ = false;     ///< whether the service has a state
-  bool of_ready_ = false;  ///< whether it is kReadyService
-  Serving state_{};        ///< the present one
+  bool of_ready_ = false;  ///< whether the service is kReadyService
+  Serving state_{};        ///< the present state
   std::optional<Serving> sent_;
 };
 

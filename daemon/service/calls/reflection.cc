@@ -78,7 +78,7 @@ Response Answer(const Request& request, const std::vector<std::string>& services
   return response;
 }
 
-/// One stream of questions; each is answered before the next is read. Deletes itself at the end.
+/// One stream of questions. Answers each before it reads the next. Deletes itself at the end.
 class ReflectionCall final : public StreamCall {
  public:
   ReflectionCall(BuildBackend& backend, Account account, CallStream& stream,

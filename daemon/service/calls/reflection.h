@@ -11,9 +11,9 @@
 namespace cccl_cache::daemon {
 
 /// grpc.reflection.v1alpha: describes the services of this server, for tools such as grpcurl. gRPC
-/// has such a service, but a synchronous one. It would give each server a second poller, which
-/// takes every other event of the callback services from their thread. That costs a tenth of the
-/// time of a hit. Thread-safe.
+/// has its own reflection service, but a synchronous one. That would add a second poller to each
+/// server, which takes every other event of the callback services from their thread, and costs a
+/// tenth of the time of a hit. Thread-safe.
 class ReflectionService final : public RawService {
  public:
   /// `services`: the full names of the listed services. The backend must outlive the service.

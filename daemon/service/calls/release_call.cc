@@ -18,7 +18,7 @@ namespace {
 
 namespace v1 = cccl_cache::v1;
 
-/// libnvrtc and its builtins, or libnvJitLink.
+/// A release has libnvrtc and its builtins, or libnvJitLink.
 constexpr int kMaxFiles = 2;
 
 Result<std::vector<Digest>> FilesOf(const v1::AddReleaseRequest& request) {

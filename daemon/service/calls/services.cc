@@ -24,7 +24,7 @@ namespace {
 
 namespace v1 = cccl_cache::v1;
 
-/// Maximum number of descriptions in one reply.
+/// Maximum number of deposits in one reply of a listing.
 constexpr size_t kPage = 1000;
 
 uint64_t Seconds(std::chrono::sys_seconds time) {

@@ -13,8 +13,8 @@
 
 namespace cccl_cache::daemon {
 
-/// Returns the caller. The credentials are those of the server; the pid is looked up by the call's
-/// connection.
+/// Returns the caller of a call. The credentials are those of the server. The pid is that of the
+/// call's connection.
 using PeerOf = std::function<Peer(const CallStream&)>;
 
 /// cccl_cache.v1.Build for one peer. Thread-safe; the backend must outlive it.
@@ -23,7 +23,8 @@ class BuildService final : public RawService {
   BuildService(BuildBackend& backend, PeerOf peer_of);
 };
 
-/// cccl_cache.v1.Deposit for one peer, whose uid and groups decide what exists for it. Thread-safe.
+/// cccl_cache.v1.Deposit for one peer, whose uid and groups determine the deposits that it sees.
+/// Thread-safe.
 class DepositService final : public RawService {
  public:
   /// Both must outlive the service.
@@ -37,8 +38,8 @@ class SnapshotService final : public RawService {
   SnapshotService(BuildBackend& backend, const Peer& peer, const SnapshotSources& sources);
 };
 
-/// cccl_cache.v1.Info for one peer. All peers get the same answer, which includes the daemon's
-/// problem, if it has one now. Thread-safe.
+/// cccl_cache.v1.Info for one peer. All peers get the same answer, with the daemon's present
+/// problem, if it has one. Thread-safe.
 class InfoService final : public RawService {
  public:
   /// Backend and reply must outlive the service.
@@ -46,8 +47,8 @@ class InfoService final : public RawService {
               const Health& health);
 };
 
-/// grpc.health.v1 for one peer. gRPC has such a service, but it neither bounds nor counts its
-/// requests. Thread-safe.
+/// grpc.health.v1 for one peer. gRPC's own health service neither bounds nor counts its requests.
+/// Thread-safe.
 class HealthService final : public RawService {
  public:
   /// Both must outlive the service.

@@ -14,7 +14,7 @@
 
 namespace cccl_cache::daemon {
 
-/// The objects that calls about snapshots use. They outlive every call.
+/// The objects for calls about snapshots. They outlive every call.
 struct SnapshotSources {
   Snapshots& snapshots;
   BlockingPool& threads;
@@ -26,10 +26,10 @@ struct SnapshotSources {
 /// Snapshot.Insert: receives the file, then sends the result.
 [[nodiscard]] Status InsertSnapshot(BlockingCall& call, Snapshots& snapshots);
 
-/// kInvalidRequest names the field.
+/// Converts a filter. kInvalidRequest names the invalid field.
 [[nodiscard]] Result<SnapshotFilter> FromProto(const cccl_cache::v1::SnapshotFilter& message);
 
-/// Adds keys as they are sent in a field, 32 bytes each.
+/// Adds the keys of one field, 32 bytes each.
 [[nodiscard]] Status AddKeys(const char* field, std::string_view sent, std::vector<Digest>& keys);
 
 void ToProto(const SnapshotSummary& summary, cccl_cache::v1::SnapshotSummary& message);

@@ -57,7 +57,7 @@ StreamCall::StreamCall(BuildBackend& backend, Account account, CallStream& strea
       events_(std::make_shared<CallEvents>([this] { return Settle(); })) {}
 
 void StreamCall::OnReadDone(bool ok) {
-  // Not an event, because others wait for the turn.
+  // Not in an event, because other readers wait for the turn.
   if (gate_ != nullptr) gate_->Leave(account_, *this);
   events_->Run([this, ok] {
     reading_ = Reading::kNot;
@@ -121,7 +121,7 @@ void StreamCall::ReadAt(ReadGate* gate) {
 }
 
 void StreamCall::StartReading() {
-  // A copy: once the event has run, the call may end and be deleted.
+  // A copy, because the call may end and be deleted after the event.
   const std::shared_ptr<CallEvents> events = events_;
   if (events->RunHere()) return TakeTurn();
   events->Post([this] { TakeTurn(); });
@@ -174,7 +174,7 @@ bool StreamCall::Settle() {
     reading_ = Reading::kNot;
   }
   if (writing_) return false;
-  // The call does not end before it has had its turn or was taken out of the queue.
+  // The call ends only after its turn, or after it was removed from the queue.
   const bool ends = end_ && reading_ != Reading::kWaitsForTurn;
   if (unsent_.empty()) {
     if (ends) Finish(*end_);

@@ -15,19 +15,20 @@
 
 namespace cccl_cache::daemon {
 
-/// A call with one small request, which waits for its turn to be received, and one reply.
+/// A call with one small request, which waits for its turn to be received, and with one reply.
 class UnaryCall final : public StreamCall {
  public:
-  /// Must be called once, now or later, on any thread. The message counts only if the status is OK.
+  /// Must be called once, now or later, on any thread. The message is sent only if the status is
+  /// OK.
   using Reply = std::function<void(const grpc::Status&, const google::protobuf::MessageLite&)>;
   template <typename Request>
   using Answer = std::function<void(const Request&, Reply)>;
 
-  /// Returns an error if a well-formed request of its type is invalid.
+  /// Returns an error if a well-formed request is invalid.
   template <typename Request>
   using Check = std::function<Status(const Request&)>;
 
-  /// Returns a maker of calls whose requests have this type. `check` may be empty.
+  /// Returns a maker of calls with this type of request. `check` may be empty.
   template <typename Request>
   static MakeCall Maker(BuildBackend& backend, Account account, Answer<Request> answer,
                         Check<Request> check = {}) {
@@ -46,7 +47,7 @@ class UnaryCall final : public StreamCall {
   }
 
  private:
-  /// Returns an error, or else the reply was called or will be.
+  /// Returns an error, or calls the reply now or later.
   using Method = std::function<Status(grpc::ByteBuffer&, Reply)>;
 
   UnaryCall(BuildBackend& backend, Account account, CallStream& stream,

@@ -13,7 +13,7 @@ namespace cccl_cache::daemon {
 [[nodiscard]] Status Evict(BlockingCall& call, Upkeep& upkeep);
 [[nodiscard]] Status Verify(BlockingCall& call, Upkeep& upkeep);
 
-/// kInvalidRequest names the field.
+/// Converts a filter. kInvalidRequest names the invalid field.
 [[nodiscard]] Result<EvictionFilter> FromProto(const cccl_cache::v1::EvictRequest& request);
 
 }  // namespace cccl_cache::daemon

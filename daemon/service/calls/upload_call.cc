@@ -13,9 +13,9 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Maximum size in bytes of the tag and length of the one field.
+/// Maximum size in bytes of the tag and length of the only field.
 constexpr uint64_t kChunkHead = 16;
-/// Bytes that each upload counts besides its contents, so that a million empty uploads are not
+/// Bytes that each upload counts in addition to its contents, so that many empty uploads are not
 /// free.
 constexpr uint64_t kOverhead = 4096;
 
@@ -38,8 +38,8 @@ UploadCall::UploadCall(BuildBackend& backend, const Peer& peer, CallStream& stre
 }
 
 UploadCall::~UploadCall() {
-  // The stream ended because the caller left, not because of its last chunk. So the upload is of no
-  // use.
+  // The stream ended because the caller left, not because of its last chunk. The upload is
+  // therefore of no use.
   if (digest_ && context().IsCancelled()) backend_.uploads.Drop(peer_.uid, *digest_);
 }
 

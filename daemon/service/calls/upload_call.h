@@ -25,7 +25,7 @@ class UploadCall final : public StreamCall {
  private:
   void OnMessage(grpc::ByteBuffer& message) override;
   void OnHalfClose() override;
-  /// The room is free before the caller is answered, so that the user's next upload finds it.
+  /// Frees the room before the caller is answered, so that the user's next upload finds it.
   void OnGone() override { kept_.Release(); }
   [[nodiscard]] Status Append(grpc::ByteBuffer& message);
 
@@ -34,7 +34,7 @@ class UploadCall final : public StreamCall {
   Share kept_;
   std::string bytes_;
   Hasher hasher_;
-  std::optional<Digest> digest_;  ///< set once the upload is kept
+  std::optional<Digest> digest_;  ///< set when the upload is kept
 };
 
 }  // namespace cccl_cache::daemon

@@ -31,11 +31,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// The default of useradd, for an /etc/login.defs that does not set it.
+/// The default of useradd, if /etc/login.defs does not set it.
 constexpr uid_t kSubordinateUidMin = 100'000;
 constexpr std::chrono::seconds kLookAgain{10};
-/// How long a name is kept before it is looked up again. While the daemon runs, a user may be
-/// added, and a uid may pass to another user.
+/// How long a name is kept before the next look-up. A user may be added, and a uid may pass to
+/// another user, while the daemon runs.
 constexpr std::chrono::minutes kNameBelieved{10};
 constexpr size_t kMaxNames = 65'536;
 constexpr size_t kMaxAsked = 1'024;
@@ -54,7 +54,7 @@ std::optional<uint64_t> Number(std::string_view text) {
   return number;
 }
 
-/// Calls getpwnam_r or getpwuid_r through `get`.
+/// Calls getpwnam_r or getpwuid_r as `get`.
 template <typename Get>
 std::optional<uid_t> Look(const Get& get) {
   passwd entry{};
@@ -67,7 +67,7 @@ std::optional<uid_t> Look(const Get& get) {
   return found->pw_uid;
 }
 
-/// The properties of a file that show whether it has changed.
+/// The properties of a file that change when the file changes.
 using Stamp = std::tuple<dev_t, ino_t, off_t, time_t, long>;
 Stamp StampOf(const std::string& path) {
   struct stat info {};
@@ -82,14 +82,14 @@ uid_t ReadSubordinateUidMin(const std::string& path) {
     std::string name;
     std::string value;
     if (!(words >> name >> value) || name != "SUB_UID_MIN") continue;
-    // With 0 all users would be counted as one.
+    // With 0 all users would count as one.
     if (const auto number = Number(value); number && *number > 0)
       return static_cast<uid_t>(*number);
   }
   return kSubordinateUidMin;
 }
 
-/// Returns the ranges of the lines "owner:first:count"; skips other lines.
+/// Returns the ranges in lines of the form "owner:first:count". Skips other lines.
 std::vector<Range> ReadRanges(const Accounts::Sources& sources) {
   std::vector<Range> ranges;
   std::ifstream file(sources.subordinate_uids);
@@ -106,7 +106,8 @@ std::vector<Range> ReadRanges(const Accounts::Sources& sources) {
     std::optional<uid_t> uid = sources.find_uid(owner);
     if (const auto number = Number(owner); !uid && number) uid = static_cast<uid_t>(*number);
     const auto begin = static_cast<uid_t>(*first);
-    // Containers of root are not root, so the part of the budgets kept for root is not for them.
+    // Containers of root are not root, so they must not use the part of the budgets that is
+    // reserved for root.
     const bool own = uid && !Account(*uid).privileged();
     ranges.push_back(
         {begin, static_cast<uid_t>(begin + (*count - 1)), Account(own ? *uid : begin)});
@@ -114,7 +115,7 @@ std::vector<Range> ReadRanges(const Accounts::Sources& sources) {
   return ranges;
 }
 
-/// Returns whether the map of a process holds all ids, as that of the first user namespace does.
+/// Returns whether the id map of a process has all ids, as in the first user namespace.
 bool HoldsAll(const std::string& map) {
   std::ifstream words(map);
   uint64_t first = 1;
@@ -131,7 +132,7 @@ bool IsInOwnUserNamespace(const std::string& directory) {
     return own.st_dev == other.st_dev && own.st_ino == other.st_ino;
   }
   // A service user may not look at the namespaces of root's processes, but it may read their id
-  // maps. The map of a container holds only a part of the ids.
+  // maps. The map of a container has only a part of the ids.
   if (errno != EACCES || geteuid() == 0) return false;
   for (const char* map : {"/uid_map", "/gid_map"}) {
     if (!HoldsAll(std::string("/proc/self") + map) || !HoldsAll(directory + map)) return false;
@@ -145,9 +146,9 @@ class Accounts::State {
  public:
   explicit State(Sources sources) : sources_(std::move(sources)) {}
 
-  /// Returns none if the name is not known yet. Stored uids may take half of the queue of names to
-  /// look up, so that connections find room. They take none of it before the files were read,
-  /// because only those tell which uids need no name.
+  /// Returns none if the name is not known yet. Stored uids may take half of the queue of look-ups,
+  /// so that connections find room. They may take none before the files were read, because only the
+  /// files show which uids need no name.
   std::optional<Account> Find(uid_t uid, bool stored) {
     const MutexLock lock(mutex_);
     const auto range = std::ranges::find_if(
@@ -168,7 +169,7 @@ class Accounts::State {
 
   void Settle() {
     const MutexLock lock(mutex_);
-    // The round in progress may have begun before this call.
+    // The current round may have begun before this call.
     const uint64_t enough = wanted_rounds_ = rounds_ + 2;
     changed_.NotifyAll();
     changed_.Wait(mutex_, [&]() REQUIRES(mutex_) { return rounds_ >= enough; });
@@ -222,7 +223,7 @@ class Accounts::State {
   }
 
   void Remember(uid_t uid, bool exists) REQUIRES(mutex_) {
-    // All names are then looked up again. This is simple, and rare.
+    // All names are then looked up again, which is simple and rare.
     if (names_.size() >= kMaxNames) names_.clear();
     names_[uid] = {exists, Clock::now() + kNameBelieved};
   }
@@ -233,7 +234,8 @@ class Accounts::State {
   Mutex mutex_;
   CondVar changed_;
   bool stopped_ GUARDED_BY(mutex_) = false;
-  uint64_t rounds_ GUARDED_BY(mutex_) = 0;  // number of times that files and names were looked up
+  uint64_t rounds_ GUARDED_BY(mutex_) = 0;  // number of rounds that have read the files and looked
+                                            // up the names
   uint64_t wanted_rounds_ GUARDED_BY(mutex_) = 0;
   bool files_were_read_ GUARDED_BY(mutex_) = false;
   std::vector<Range> ranges_ GUARDED_BY(mutex_);  // in the order of the file
@@ -251,7 +253,7 @@ bool Accounts::HasName(uid_t uid) {
 }
 
 Accounts::Accounts(Sources sources) : state_(std::make_shared<State>(std::move(sources))) {
-  // Not joined, because a look-up of a name must not keep the daemon from ending.
+  // Detached, because the look-up of a name must not keep the daemon from ending.
   std::thread([state = state_] { state->Run(); }).detach();
 }
 

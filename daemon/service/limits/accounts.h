@@ -14,12 +14,11 @@
 
 namespace cccl_cache::daemon {
 
-/// Maps each uid to the account that it is counted on (docs/internals/decisions/0029). Thread-safe.
-/// A thread of its own reads the files and asks the system for names, which may hang. No caller
-/// waits for that thread.
+/// Maps each uid to its account (docs/internals/decisions/0029). Thread-safe. A thread of its own
+/// reads the files and asks the system for names, which may hang. No caller waits for that thread.
 class Accounts {
  public:
-  /// The files and functions that tell who the users are.
+  /// The files and functions that list the users.
   struct Sources {
     std::string subordinate_uids = "/etc/subuid";
     std::string login_defaults = "/etc/login.defs";
@@ -33,20 +32,20 @@ class Accounts {
   Accounts(const Accounts&) = delete;
   Accounts& operator=(const Accounts&) = delete;
 
-  /// Returns the account of a uid. A subordinate uid counts as its owner, or, if that is root or
-  /// the daemon's own user, as the first uid of its range. Any other uid from SUB_UID_MIN on counts
-  /// as nameless until its name is known, and for as long as it has none; the uids that equal
-  /// numbers of users of containers always do. The first call for such a uid starts the search for
-  /// its name.
+  /// Returns the account of a uid. A subordinate uid counts as its owner or, if the owner is root
+  /// or the daemon's own user, as the first uid of its range. Any other uid from SUB_UID_MIN on
+  /// counts as nameless until its name is known, and as long as it has none. A uid that equals the
+  /// number of a container's user always counts as nameless. The first call for such a uid starts
+  /// the look-up of its name.
   [[nodiscard]] Account Of(uid_t uid);
-  /// Returns the account of a uid that only a stored row names, or none if its name is not known
-  /// yet. The first call starts the search for the name. Never blocks. Also for the numbers that
-  /// stand for users of containers; none once they are forgotten, so that what they left behind
-  /// stays on their account (AccountUsage).
+  /// Returns the account of a uid in a stored row, or none if its name is not known yet. The first
+  /// call starts the look-up of the name. Never blocks. Also takes the numbers of containers'
+  /// users: none after they were forgotten, so that their rows stay on their account
+  /// (AccountUsage).
   [[nodiscard]] std::optional<Account> OfStored(uid_t uid);
-  /// Returns the accounts of containers.
+  /// Returns the table of containers' users.
   [[nodiscard]] Containers& containers() { return containers_; }
-  /// Returns when the files were read again and all names asked for so far are known. For tests.
+  /// Returns when the files were read again and all names of earlier calls are known. For tests.
   void Settle();
 
  private:
@@ -64,9 +63,8 @@ class Administrators {
  public:
   explicit Administrators(std::optional<gid_t> group = std::nullopt) : group_(group) {}
 
-  /// Returns whether this peer is an administrator. `socket`: the connection of this peer, which
-  /// has just been accepted. Also returns false if the system does not tell the peer's user
-  /// namespace.
+  /// Returns whether this peer is an administrator. `socket` is the connection of this peer, which
+  /// was just accepted. Also returns false if the system does not show the peer's user namespace.
   [[nodiscard]] bool Include(int socket, const Peer& peer) const;
 
  private:

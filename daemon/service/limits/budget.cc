@@ -15,18 +15,18 @@ namespace cccl_cache::daemon {
 namespace {
 
 constexpr std::chrono::milliseconds kRetryAfter{200};
-/// Calls that send many messages and wait for no turn (ReadGate). Each may have one message of the
-/// maximum size on its way at any time.
+/// Streams are calls that send many messages without a turn (ReadGate). Each may have one message
+/// of the maximum size in transfer at any time.
 constexpr uint64_t kStreamsPerUid = 16;
 constexpr uint64_t kStreamsInAll = 64;
-/// Lease holders may send at any time too, so they have a bound for the same reason.
+/// Lease holders may send at any time too, so they are bounded for the same reason.
 constexpr uint64_t kLeasesInAll = 256;
-/// Streams of builds have one as well. A process with many builds at once has one stream.
+/// Streams of builds are bounded too. A process with many builds at once needs one stream.
 constexpr uint64_t kBatchesPerUid = 32;
 constexpr uint64_t kBatchesInAll = 128;
-/// The part of the bytes in flight (one half) that all silent streams of builds together may take.
+/// One half of the bytes in flight is the most that all silent streams of builds together may take.
 constexpr uint64_t kBatchesPartOfBytes = 2;
-/// Each server has a thread, memory of gRPC's and a few descriptors.
+/// Each server has a thread, memory of gRPC and a few descriptors.
 constexpr uint64_t kServersPerUid = 256;
 constexpr uint64_t kServersInAll = 1024;
 
@@ -40,13 +40,13 @@ constexpr std::string_view kNames[] = {"connections",
                                        "servers for sets of groups"};
 static_assert(std::size(kNames) == static_cast<size_t>(Resource::kCount));
 
-/// Returns the bytes in flight without the part for messages that are being received
+/// Returns the bytes in flight without the part that is reserved for messages in reception
 /// (ServiceLimits::gate_turns).
 uint64_t CountedBytes(const ServiceLimits& limits) {
   return limits.bytes_in_flight - limits.bytes_in_flight / 4;
 }
 
-/// Returns how many streams of builds, each with its next message, that part has room for.
+/// Returns the number of streams of builds that fit into that part, each with its next message.
 uint64_t BatchesInAll(const ServiceLimits& limits) {
   const uint64_t bytes = CountedBytes(limits) / kBatchesPartOfBytes;
   return std::clamp<uint64_t>(bytes / limits.message_bytes, 1, kBatchesInAll);
@@ -107,7 +107,7 @@ Result<Share> Budget::Take(Account account, Resource resource, uint64_t amount) 
   const size_t index = Index(resource);
   const Allowance& allowance = allowances_[index];
   if (amount > allowance.per_account) {
-    // Waiting does not help, so the error has no retry time.
+    // A wait does not help, so the error has no retry time.
     return Error{ErrorCode::kOverloaded, fmt::format("{} {} at once: a user may have at most {}",
                                                      amount, kNames[index], allowance.per_account)};
   }
@@ -195,7 +195,8 @@ void Budget::Give(Account account, Resource resource, uint64_t amount) {
       users_.erase(found);
     }
     Serve(account, resource, served);
-    // Others may have waited for the bound on all accounts, or for what this one leaves free.
+    // Others may have waited for the bound on all accounts, or for the amount that this account
+    // leaves free.
     for (const Account& other : Keys(waiting_[index])) Serve(other, resource, served);
   }
   for (auto& [give, share] : served) give(std::move(share));
@@ -222,7 +223,7 @@ Result<std::shared_ptr<const void>> DepositReaders::Add(Account account,
 void DepositReaders::Forget(const Key& key) {
   const MutexLock lock(mutex_);
   const auto found = reading_.find(key);
-  // Others may have begun to read the same contents meanwhile.
+  // Other calls may have begun to read the same contents meanwhile.
   if (found != reading_.end() && found->second.expired()) reading_.erase(found);
 }
 

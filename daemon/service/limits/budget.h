@@ -45,7 +45,7 @@ class Share {
   ~Share() { Release(); }
 
   void Release();
-  /// Adds another share of the same account and resource.
+  /// Adds another share of the same account and resource to this one.
   void Merge(Share&& other);
   [[nodiscard]] uint64_t amount() const { return amount_; }
 
@@ -60,22 +60,22 @@ class Share {
   uint64_t amount_ = 0;
 };
 
-/// Counts how much of each resource each account uses now, and all accounts together (Allowance).
-/// Thread-safe.
+/// Counts the present use of each resource, for each account and for all accounts together
+/// (Allowance). Thread-safe.
 class Budget {
  public:
   explicit Budget(const ServiceLimits& limits);
 
-  /// Takes a share of the resource. kOverloaded names the resource that is used up and the account.
+  /// Takes a share of the resource. kOverloaded names the exhausted resource and the account.
   [[nodiscard]] Result<Share> Take(Account account, Resource resource, uint64_t amount = 1);
   using Given = std::function<void(Share)>;
-  /// Gives the account one of the resource as soon as it may have it: before this returns, or later
-  /// on the thread that releases one. No lock is held then. Those of one account are served in the
-  /// order of `waiter`, a number of the caller's choice.
+  /// Gives the account one unit of the resource as soon as the limits allow it: before this
+  /// returns, or later on the thread that releases a unit. `given` is called without a lock.
+  /// Waiters of one account are served in the order of `waiter`, a number that the caller chooses.
   void Await(Account account, Resource resource, uint64_t waiter, Given given);
-  /// Removes a waiter. A `given` in progress may still run. Does nothing if it does not wait.
+  /// Removes a waiter. A `given` in progress may still run. Does nothing for an unknown waiter.
   void Withdraw(Account account, Resource resource, uint64_t waiter);
-  /// Returns how much all accounts use now.
+  /// Returns the present use of all accounts.
   [[nodiscard]] uint64_t Used(Resource resource) const;
 
  private:
@@ -87,23 +87,23 @@ class Budget {
   [[nodiscard]] uint64_t Most(Account account, size_t index) const REQUIRES(mutex_);
   [[nodiscard]] uint64_t UsedBy(Account account, size_t index) const REQUIRES(mutex_);
   Share Count(Account account, Resource resource, uint64_t amount) REQUIRES(mutex_);
-  /// Takes the shares that this account's waiters may have.
+  /// Takes the shares that the waiters of this account may have now.
   void Serve(Account account, Resource resource, Served& served) REQUIRES(mutex_);
 
   const std::array<Allowance, static_cast<size_t>(Resource::kCount)> allowances_;
   mutable Mutex mutex_;
   std::array<HeldInAll, static_cast<size_t>(Resource::kCount)> used_ GUARDED_BY(mutex_) = {};
-  std::map<Account, Amounts> users_ GUARDED_BY(mutex_);  // only accounts that use anything
+  std::map<Account, Amounts> users_ GUARDED_BY(mutex_);  // only accounts with any use
   std::array<Waiting, static_cast<size_t>(Resource::kCount)> waiting_ GUARDED_BY(mutex_);
 };
 
-/// Counts deposits that are being sent among the bytes of the receiving accounts. The same bytes
-/// count once for each account, however many of its calls share them. So a thousand waiters for one
-/// deposit cost what they hold in memory, and a slow reader costs other accounts nothing.
+/// Counts deposits in transfer among the bytes of the receiving accounts. The same bytes count once
+/// per account, even if several of its calls share them. A thousand waiters for one deposit thus
+/// count as much as they hold in memory, and a slow reader costs other accounts nothing.
 /// Thread-safe.
 class DepositReaders {
  public:
-  /// The budget must outlive this object, and this object must outlive all that it returns.
+  /// The budget must outlive this object, which must outlive all returned handles.
   explicit DepositReaders(Budget& budget) : budget_(budget) {}
 
   /// Returns a handle to hold while the contents are sent. kOverloaded: the account has too many

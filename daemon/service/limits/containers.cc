@@ -15,20 +15,21 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Maximum bytes read of one text. The mount at "/" is among a container's first mounts.
+/// Maximum bytes read of one file of /proc. The mount at "/" is among the first mounts of a
+/// container.
 constexpr size_t kMaxRead = size_t{64} << 10;
-/// Longer names of control groups are not told apart. A path has at most 4,096 bytes, and there are
-/// some fifteen hierarchies.
+/// Control groups with longer names are not distinguished. A path has at most 4,096 bytes, and
+/// there are some fifteen hierarchies.
 constexpr size_t kMaxControlGroup = kMaxRead - 1;
 
-/// A container may make control groups below its own. Once all accounts are taken, those of a place
-/// in the tree that has more than this part of them give way first.
+/// A container may make control groups below its own. When all accounts are in use, accounts give
+/// way first at a place in the tree that has more than this part of them.
 constexpr size_t kShares = 16;
 
-/// A place without accounts that had fewer numbers is forgotten.
+/// A place without accounts that has given fewer numbers is forgotten.
 constexpr uint64_t kManyNumbers = uint64_t{1} << 20;
 
-/// Returns whether a connection of the user or group is open.
+/// Returns whether a connection of the user or of the group is open.
 bool IsConnected(const auto& either) { return either.connected.use_count() > 1; }
 
 std::optional<ContainerMark> ReadMark(const PeerProcess& process) {
@@ -53,7 +54,7 @@ std::string_view TakeWord(std::string_view& line) {
   return word;
 }
 
-/// Returns the name of a control group for people: its last line's path.
+/// Returns the displayed name of a control group: the path in its last line.
 std::string_view ShortNameOf(std::string_view control_group) {
   constexpr size_t kShown = 200;
   if (control_group.ends_with('\n')) control_group.remove_suffix(1);
@@ -65,8 +66,8 @@ bool IsBelow(std::string_view path, std::string_view parent) {
   return path.starts_with(parent) && (path.size() == parent.size() || path[parent.size()] == '/');
 }
 
-/// Returns the paths of a control group in all hierarchies, one after the other, as one path. Paths
-/// that are a prefix of an earlier one are left out.
+/// Returns the concatenated paths of a control group in all hierarchies. Leaves out paths that are
+/// a prefix of an earlier path.
 std::string PathOf(std::string_view control_group) {
   std::string whole;
   std::vector<std::string_view> earlier;
@@ -81,8 +82,8 @@ std::string PathOf(std::string_view control_group) {
   return whole;
 }
 
-/// Returns the path of the slice that systemd made for a user of this node, in which the sessions
-/// of the user lie with all control groups that they make. None: it lies on no such way.
+/// Returns the path of systemd's slice for a user of this node, which contains the user's sessions
+/// and all their control groups. None if the path is not below such a slice.
 std::optional<std::string_view> SliceOfUser(std::string_view path) {
   constexpr std::string_view kUser = "/user-";
   constexpr std::string_view kSlice = ".slice";
@@ -109,7 +110,7 @@ std::optional<ContainerMark> MarkOf(std::string_view control_group, std::string_
     const std::string_view device = TakeWord(*line);
     const std::string_view root = TakeWord(*line);
     if (TakeWord(*line) != "/") continue;
-    // Spaces in names are escaped, so that this is the separator.
+    // Spaces in names are escaped, so " - " is the separator.
     const size_t separator = line->find(" - ");
     if (id.empty() || separator == std::string_view::npos) return std::nullopt;
     std::string_view rest = line->substr(separator + 3);
@@ -130,14 +131,14 @@ void Containers::Identify(const std::optional<ContainerMark>& mark, Peer& peer) 
   const uid_t uid = peer.uid;
   peer.uid = kOverflowUid;
   peer.counted_as = Account::OfUntoldContainers();
-  // Like its uid, its groups are not those of this node.
+  // Its groups, like its uid, are not those of this node.
   peer.gid = kOverflowGid;
   peer.groups.clear();
   peer.reach = FileReach::kNone;
   peer.administrator = false;
   if (!mark || uid == kOverflowUid) return;
   Hasher hasher;
-  // Accounts may be shared by control groups.
+  // Several control groups may share an account.
   hasher.AppendValue("control group", mark->control_group);
   hasher.AppendValue("root", mark->root);
   hasher.AppendValue("uid", uid);
@@ -229,14 +230,15 @@ Containers::User* Containers::UserOf(Group& group, const Digest& name) {
 Containers::Groups::iterator Containers::GroupToForget(const Places& places) {
   struct Branch {
     size_t accounts = 0;
-    Groups::iterator oldest;  // without connections
+    Groups::iterator oldest;  // the oldest without connections
   };
   const size_t few = std::max<size_t>(limits_.accounts / kShares, 1);
-  std::vector<Groups::iterator> below;  // the place that was reached
+  std::vector<Groups::iterator> below;  // the accounts below the present place
   for (auto each = groups_.begin(); each != groups_.end(); ++each) below.push_back(each);
   bool is_on_own_way = true;
   for (size_t level = 0;; ++level) {
-    std::map<uint64_t, Branch> branches;  // zero: the account of the place itself
+    std::map<uint64_t, Branch> branches;  // by the next place; 0 for the account of the place
+                                          // itself
     const auto branch_of = [&](uint64_t place) REQUIRES(mutex_) {
       return &branches.try_emplace(place, Branch{0, groups_.end()}).first->second;
     };
@@ -250,7 +252,8 @@ Containers::Groups::iterator Containers::GroupToForget(const Places& places) {
     }
     Branch* const own = is_on_own_way ? branch_of(places[level]) : nullptr;
     if (own != nullptr) ++own->accounts;
-    // The largest; of those with few accounts, the one that has not been seen for longest.
+    // The branch with the most accounts. Among branches with few accounts, the one that was not
+    // used for longest.
     uint64_t largest = 0;
     const Branch* found = nullptr;
     for (const auto& [place, branch] : branches) {
@@ -264,7 +267,7 @@ Containers::Groups::iterator Containers::GroupToForget(const Places& places) {
       found = &branch;
     }
     if (found == nullptr) return groups_.end();
-    // A branch with more accounts than the largest of the others takes from none of them.
+    // A branch with more accounts than the largest other branch takes none from the others.
     if (own != nullptr && own->accounts > std::max(found->accounts, few)) return groups_.end();
     const bool is_last = largest == 0 || level + 1 == places.size();
     if (found->accounts <= few || is_last) return found->oldest;
@@ -303,7 +306,7 @@ bool Containers::HasNumbers(const Account& account) const {
     const auto place = places_.find(each);
     if (place != places_.end()) given += place->second.given;
   }
-  // Two at most are used up by one call.
+  // One call uses at most two numbers.
   return left > given + 1;
 }
 

@@ -21,7 +21,7 @@
 
 namespace cccl_cache::daemon {
 
-/// The properties that identify a container. A container cannot leave its control group, nor take
+/// The properties that identify a container. A container cannot leave its control group, nor get
 /// the root mount of another container in it.
 struct ContainerMark {
   std::string control_group;  ///< the text of /proc/PID/cgroup
@@ -30,50 +30,50 @@ struct ContainerMark {
   bool operator==(const ContainerMark&) const = default;
 };
 
-/// Returns the mark in the texts of /proc/PID/cgroup and /proc/PID/mountinfo, which may be cut off.
-/// None: they are not such texts, or do not hold the line of the mount at "/".
+/// Returns the mark in the texts of /proc/PID/cgroup and /proc/PID/mountinfo, which may be
+/// truncated. None if the texts have another form or lack the line of the mount at "/".
 [[nodiscard]] std::optional<ContainerMark> MarkOf(std::string_view control_group,
                                                   std::string_view mounts);
 
 /// Distinguishes the users of containers from each other, and from users of this node with the same
-/// uids (docs/internals/decisions/0067). Each uid of each container gets a number of its own, which
-/// replaces the uid everywhere. Numbers are never reused. A container gets none while fewer are
-/// left than all control groups on the way to its own had together, so one that uses up many leaves
-/// others enough. Thread-safe; waits for /proc alone.
+/// uids (docs/internals/decisions/0067). Each uid of each container gets its own number, which
+/// replaces the uid everywhere. Numbers are never reused. A container gets no number if fewer are
+/// left than all control groups on the way to its own have used together, so that a container that
+/// uses up many leaves enough for others. Thread-safe; waits only for /proc.
 class Containers {
  public:
   struct Limits {
-    size_t accounts = 256;           ///< control groups at a time that have an account of their own
-    size_t users_per_account = 256;  ///< uids at a time of the containers of one account
-    uint32_t numbers = 0x7ffffff0;   ///< in all
+    size_t accounts = 256;           ///< concurrent control groups with an account of their own
+    size_t users_per_account = 256;  ///< concurrent uids of the containers of one account
+    uint32_t numbers = 0x7ffffff0;   ///< of all time
   };
   using Report = std::function<void(std::string_view text)>;
 
   Containers() : Containers(Limits{}) {}
   explicit Containers(const Limits& limits) : limits_(limits) {}
 
-  /// Has `report` called for each user that gets a number. To be called before the first use.
+  /// Has `report` called for each user that gets a number. Called before the first use.
   void SetReport(Report report) { report_ = std::move(report); }
 
-  /// Replaces the uid, groups and account of a peer that connected at a socket for containers. If
-  /// its container can't be identified, it becomes kOverflowUid, which owns nothing.
+  /// Replaces the uid, groups and account of a peer that connected at a socket for containers. A
+  /// peer whose container can't be identified becomes kOverflowUid, which owns nothing.
   void Identify(int socket, Peer& peer);
-  /// The same for a known mark; none: the container can't be identified.
+  /// The same for a known mark. None: the container can't be identified.
   void Identify(const std::optional<ContainerMark>& mark, Peer& peer);
 
-  /// Returns an object to hold for as long as a connection of the user is open: the number stays
-  /// the user's meanwhile.
+  /// Returns an object to hold while a connection of the user is open. The user keeps its number
+  /// meanwhile.
   [[nodiscard]] std::shared_ptr<const void> Hold(uid_t user);
 
-  /// Returns the account of a number, or none if the number is no longer in use. May be called
+  /// Returns the account of a number, or none if the number is not in use any more. May be called
   /// under any lock.
   [[nodiscard]] std::optional<Account> AccountOf(uid_t user) const;
 
  private:
-  /// The places on the way to a control group, each as a number, the outermost first; zeros after
-  /// the last. Deeper places are not told apart.
+  /// The places on the way to a control group as numbers, the outermost first, with zeros after the
+  /// last. Deeper places are not distinguished.
   using Places = std::array<uint64_t, 32>;
-  /// Others hold it while connections are open.
+  /// Connections hold it while they are open.
   using Token = std::shared_ptr<const void>;
 
   struct User {
@@ -89,8 +89,8 @@ class Containers {
     Token connected = std::make_shared<const char>();
   };
   struct Place {
-    size_t accounts = 0;  ///< at it and below
-    uint64_t given = 0;   ///< numbers
+    size_t accounts = 0;  ///< at this place and below
+    uint64_t given = 0;   ///< number of given numbers
   };
   struct Number {
     const Group& group;
@@ -100,12 +100,12 @@ class Containers {
   using Groups = std::map<Digest, Group>;
 
   [[nodiscard]] static Places PlacesOf(std::string_view path);
-  /// Returns the shared group if no account is free, null if no number is.
+  /// Returns the shared group if no account is free. Null if no number is free.
   [[nodiscard]] Group* GroupOf(const Digest& name, const Places& places) REQUIRES(mutex_);
-  /// Returns the account that gives way to a new one at these places, or the end. Looks at each
-  /// account once for each level of the tree, whatever the length of the paths.
+  /// Returns the account that gives way to a new account at these places, or the end. Visits each
+  /// account once per level of the tree, for paths of any length.
   [[nodiscard]] Groups::iterator GroupToForget(const Places& places) REQUIRES(mutex_);
-  /// Returns null if no number is free.
+  /// Returns the user of this name. Null if no number is free.
   [[nodiscard]] User* UserOf(Group& group, const Digest& name) REQUIRES(mutex_);
   /// Removes the least recently used user without connections. Returns false if there is none.
   bool RemoveOldestUser(Group& group) REQUIRES(mutex_);
@@ -116,10 +116,10 @@ class Containers {
   const Limits limits_;
   Report report_;
   mutable Mutex mutex_;
-  Groups groups_ GUARDED_BY(mutex_);                                   // by the control group
+  Groups groups_ GUARDED_BY(mutex_);                                   // by control group
   Group others_ GUARDED_BY(mutex_) = {Account::OfUntoldContainers()};  // beyond the limit
-  std::map<uid_t, Number> numbers_ GUARDED_BY(mutex_);                 // of all users above
-  std::map<uint64_t, Place> places_ GUARDED_BY(mutex_);                // on the ways of accounts
+  std::map<uid_t, Number> numbers_ GUARDED_BY(mutex_);                 // of all users
+  std::map<uint64_t, Place> places_ GUARDED_BY(mutex_);                // on the ways to accounts
   uint64_t uses_ GUARDED_BY(mutex_) = 0;
   uid_t next_ GUARDED_BY(mutex_) = kFirstContainerUser;
 };

@@ -11,18 +11,19 @@
 namespace cccl_cache::daemon {
 
 /// The secret by which a client proves that it has all rights of this process
-/// (proto/daemons_rights.h). Only one object of a process can be asked for its secret. Immutable.
+/// (proto/daemons_rights.h). Clients can read the secret of only one object per process. Immutable.
 class DaemonsRights {
  public:
-  /// Also drops the capability to wake the machine, which systemd gives to users' managers and not
-  /// to their shells: a client must have all capabilities that this process may use. If the secret
-  /// can't be laid out, no client has a proof.
+  /// Also drops the capability to wake the machine. systemd gives it to users' managers and not to
+  /// their shells, and a client must have all capabilities of this process. If the secret can't be
+  /// published, no client has a proof.
   DaemonsRights();
 
   [[nodiscard]] bool AreProvenBy(std::string_view secret) const;
 
  private:
-  std::optional<Digest> digest_;  ///< its digest: the time of a comparison discloses nothing
+  std::optional<Digest> digest_;  ///< digest of the secret, because comparing digests discloses
+                                  ///< nothing by its time
   FileDescriptor file_;
 };
 

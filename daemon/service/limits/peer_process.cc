@@ -17,9 +17,9 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Returns the pid as this process's /proc shows it, or 0 if the process has none there or is gone.
-/// /proc may show another pid namespace than this process's own, so the pid that the socket tells
-/// is no name in it.
+/// Returns the pid that this process's /proc shows, or 0 if the process is not in it or is gone.
+/// /proc may show another pid namespace than this process's own, so the pid from the socket may be
+/// wrong in it.
 pid_t NumberOf(const FileDescriptor& process) {
   const std::string text =
       ReadFileAt(fmt::format("/proc/self/fdinfo/{}", process.get())).value_or("");

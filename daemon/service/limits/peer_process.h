@@ -11,15 +11,15 @@
 
 namespace cccl_cache::daemon {
 
-/// The process that connected to a socket. It may be gone. What was read below its directory was
-/// its own if it is alive afterwards, because its number was not reused until then. Only /proc is
-/// asked, which waits for no disk and no other process. Not thread-safe.
+/// The process that connected to a socket. It may be gone. If it is alive after a read below its
+/// directory, the read was of this process, because its number was not reused before. Reads only
+/// /proc, which waits for no disk and no other process. Not thread-safe.
 class PeerProcess {
  public:
-  /// Returns the process that the kernel recorded (SO_PEERPIDFD, since Linux 6.5). None: the kernel
-  /// is older, or the process is not visible in this process's /proc.
+  /// Returns the process that the kernel recorded (SO_PEERPIDFD, since Linux 6.5). None if the
+  /// kernel is older, or if this process's /proc does not show the process.
   [[nodiscard]] static std::optional<PeerProcess> Of(int socket);
-  /// The same, but before Linux 6.5 it is found by its pid, which may belong to another process by
+  /// As Of, but before Linux 6.5 finds the process by its pid, which another process may have by
   /// now.
   [[nodiscard]] static std::optional<PeerProcess> OfSocketOrPid(int socket, pid_t pid);
 

@@ -45,7 +45,7 @@ void ReadGate::Leave(Account account, GatedReader& reader) {
     left->second.reading.erase(&reader);
     reading_.Remove(account, 1);
     Admit(account, left->second, &next);
-    // If this user has none to admit, others that waited for the bound on all users may read, in
+    // If no reader of this user waits, readers that waited for the bound on all users may read, in
     // turn.
     if (next.empty()) {
       for (auto user = std::next(left); user != users_.end(); ++user) {
@@ -68,7 +68,7 @@ void ReadGate::EndSlow(Clock::time_point now) {
   if (!lacking) return;
   for (auto& [account, user] : users_) {
     for (const auto& [reader, since] : user.reading) {
-      // The reader is still alive, because it would have left before it was destroyed.
+      // The reader is alive, because it would have left before its destruction.
       if (now - since >= kPatience) reader->GiveUp();
     }
   }

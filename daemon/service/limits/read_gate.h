@@ -16,33 +16,32 @@ namespace cccl_cache::daemon {
 class GatedReader {
  public:
   virtual void StartReading() = 0;
-  /// Called when the reader has had its turn for too long. Must end the call from another thread.
-  /// May call the gate only after it has returned.
+  /// Called when the reader's turn has lasted too long. Must end the call on another thread. May
+  /// call the gate only after it has returned.
   virtual void GiveUp() = 0;
 
  protected:
   ~GatedReader() = default;
 };
 
-/// Bounds how many messages are received at one time, before a byte of them is in memory. gRPC
-/// collects a whole message before it hands it over, and a client can send all but the last byte.
-/// If a user gets no turn because of that, the calls that have had their turn for too long are
-/// ended. Thread-safe.
+/// Bounds the number of messages in reception, before a byte of them is in memory. gRPC collects a
+/// whole message before it passes it on, and a client may send all but the last byte. If a user
+/// gets no turn for that reason, the calls whose turns have lasted too long are ended. Thread-safe.
 class ReadGate {
  public:
   using Clock = std::chrono::steady_clock;
-  /// The time that a turn may take if others wait for one. A whole message takes milliseconds.
+  /// The longest turn while other readers wait. A whole message takes milliseconds.
   static constexpr std::chrono::seconds kPatience{10};
 
   explicit ReadGate(const Allowance& allowance) : allowance_(allowance) {}
 
-  /// Calls StartReading now, or later on another thread, always without a lock held. Each Enter is
-  /// ended by one Leave after StartReading was called, or by a Withdraw that returns true. The
-  /// reader must live until then.
+  /// Calls StartReading now, or later on another thread, always without a lock held. Each Enter
+  /// must be followed by one Leave after StartReading was called, or by a Withdraw that returns
+  /// true. The reader must live until then.
   void Enter(Account account, GatedReader& reader);
   void Leave(Account account, GatedReader& reader);
-  /// Takes the reader out of the queue. Returns true if it was queued: StartReading will not be
-  /// called. Returns false if StartReading was called, or is being called.
+  /// Removes the reader from the queue. Returns true if it was queued: StartReading will not be
+  /// called. Returns false if StartReading was called or is being called.
   [[nodiscard]] bool Withdraw(Account account, GatedReader& reader);
   /// Must be called every few seconds.
   void EndSlow(Clock::time_point now = Clock::now());
@@ -58,7 +57,7 @@ class ReadGate {
   const Allowance allowance_;
   Mutex mutex_;
   HeldInAll reading_ GUARDED_BY(mutex_);
-  std::map<Account, User> users_ GUARDED_BY(mutex_);  // only those that read or wait
+  std::map<Account, User> users_ GUARDED_BY(mutex_);  // only users that read or wait
 };
 
 }  // namespace cccl_cache::daemon

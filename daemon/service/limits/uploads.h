@@ -16,7 +16,7 @@
 
 namespace cccl_cache::daemon {
 
-/// Blobs that were too large for one message. Each is visible only to the uid that sent it.
+/// Blobs that were too large for one message. Only the uid that sent a blob can use it.
 /// Thread-safe.
 class Uploads {
  public:
@@ -24,15 +24,15 @@ class Uploads {
 
   explicit Uploads(std::chrono::seconds kept) : kept_(kept) {}
 
-  /// Keeps a blob whose digest was computed here. If the blob is kept already, its time starts
-  /// again.
+  /// Keeps a blob whose digest was computed by the daemon. If the blob is kept already, its
+  /// lifetime starts again.
   void Keep(uid_t uid, const Digest& digest, std::string bytes, Share share,
             Clock::time_point now = Clock::now());
-  /// Returns the blob, or null if this uid never sent it or it has expired.
+  /// Returns the blob, or null if this uid did not send it or it has expired.
   [[nodiscard]] std::shared_ptr<const std::string> Find(uid_t uid, const Digest& digest,
                                                         Clock::time_point now = Clock::now());
-  /// Drops an upload whose caller was never told of it. If another caller of the uid sent the same
-  /// blob, it has to be sent again.
+  /// Drops an upload whose caller has left without an answer. If another caller of the uid sent the
+  /// same blob, the blob must be sent again.
   void Drop(uid_t uid, const Digest& digest);
   /// Frees the blobs that have expired. Must be called now and then.
   void Forget(Clock::time_point now = Clock::now());

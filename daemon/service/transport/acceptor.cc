@@ -22,16 +22,16 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// How long closing one client's socket may delay the next.
+/// How long the close of one client's socket may delay the next connection.
 constexpr std::chrono::milliseconds kPatience{1};
 
-/// Connections accepted in a row before other events are handled. To tell containers from each
-/// other takes longer than the rest, so a user of the node waits for two of theirs at most: one
-/// that is under way, and one that came before.
+/// Connections that are accepted in a row before other events are handled. Identifying a container
+/// takes longer than the rest. A user of the node thus waits for at most two connections of
+/// containers: one in progress, and one that came before.
 constexpr int kAtOnce = 64;
 constexpr int kAtOnceOfContainers = 1;
 constexpr std::chrono::milliseconds kBreath{20};
-/// How often to look whether gRPC has closed the sockets of connections that have ended.
+/// How often to check whether gRPC has closed the sockets of ended connections.
 constexpr std::chrono::milliseconds kReleaseInterval{10};
 constexpr uint64_t kStopId = 0;
 
@@ -108,7 +108,7 @@ Status Acceptor::Start() {
     return SystemError("cannot set up the accept loop");
   }
   if (auto watched = Watch(stop_.get(), EPOLLIN, kStopId); !watched) return watched;
-  // Ids 1 to N are the listeners in their order; higher ids are connections.
+  // Ids 1 to N are the listeners in their order. Higher ids are connections.
   next_id_ = 1;
   for (const ListeningSocket& listener : listeners_) {
     if (auto watched = Watch(listener.fd(), EPOLLIN, next_id_++); !watched) return watched;
@@ -182,7 +182,7 @@ void Acceptor::AcceptSome(const ListeningSocket& listener) {
   for (int i = 0; i < most; ++i) {
     FileDescriptor socket(accept4(listener.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (socket.valid()) {
-      // A peer that came by another path may have taken the socket's place, to pass calls on.
+      // Another process may have replaced the socket at the path, to pass calls on.
       if (listener.for_containers()) CheckListeners();
       if (listener.fd() < 0) return closer_.Close(std::move(socket));
       Adopt(std::move(socket), listener);
@@ -190,7 +190,7 @@ void Acceptor::AcceptSome(const ListeningSocket& listener) {
     }
     if (errno == EINTR || errno == ECONNABORTED) continue;
     if (errno == EMFILE || errno == ENFILE) TurnAway(listener.fd());
-    // Most likely out of memory. The listener stays readable, so don't come back at once.
+    // Probably out of memory. The listener stays readable, so the thread pauses.
     if (errno != EAGAIN) std::this_thread::sleep_for(kBreath);
     return;
   }
@@ -218,8 +218,8 @@ void Acceptor::Adopt(FileDescriptor socket, const ListeningSocket& listener) {
     return closer_.Close(std::move(watched));
   }
   const uint64_t id = next_id_++;
-  // Only the hang-up is watched, which epoll always reports. If even that cannot be watched, the
-  // duplicate must not keep the connection open.
+  // Only the hang-up is watched, which epoll always reports. If it can't be watched, the duplicate
+  // must not keep the connection open.
   if (!Watch(watched.get(), 0, id)) {
     shutdown(watched.get(), SHUT_RDWR);
     guarded->End();
@@ -250,7 +250,7 @@ Result<Peer> ReadPeerCredentials(int fd) {
   peer.uid = credentials.uid;
   peer.gid = credentials.gid;
   peer.pid = credentials.pid;
-  // Most users are in fewer groups than this; the kernel's limit is 65,536.
+  // Most users have fewer groups than this. The kernel's limit is 65,536.
   peer.groups.resize(64);
   size = static_cast<socklen_t>(peer.groups.size() * sizeof(gid_t));
   if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, peer.groups.data(), &size) != 0) {

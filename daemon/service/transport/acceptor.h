@@ -20,7 +20,7 @@
 
 namespace cccl_cache::daemon {
 
-/// Closes sockets of clients on a thread of its own, because a close may wait (guarded_sockets.h).
+/// Closes clients' sockets on its own thread, because a close may wait (guarded_sockets.h).
 /// Thread-safe.
 class SocketCloser {
  public:
@@ -48,10 +48,10 @@ class Connection {
   virtual ~Connection() = default;
 };
 
-/// Accepts connections on Unix sockets on a thread of its own, identifies the peers, and notices
-/// when a connection has ended. GuardSocket checks the bytes that clients send. A listener for
-/// containers is closed once its path leads elsewhere, with its connections. Start and Stop must be
-/// called from one thread. All callbacks run on the acceptor's thread.
+/// Accepts connections on Unix sockets on its own thread, identifies the peers, and notices the end
+/// of each connection. GuardSocket checks the bytes that clients send. If the path of a listener
+/// for containers leads elsewhere, the listener and its connections are closed. Start and Stop must
+/// be called from one thread. All callbacks run on the acceptor's thread.
 class Acceptor {
  public:
   struct Callbacks {
@@ -62,10 +62,10 @@ class Acceptor {
     std::function<std::shared_ptr<UserTraffic>(const Peer&)> traffic_of;
     /// Takes over the socket, or closes it and returns null.
     std::function<std::unique_ptr<Connection>(FileDescriptor, const Peer&)> admit;
-    /// A connection was cut off because its client broke this rule.
+    /// Called after a connection was cut off because its client broke this rule.
     std::function<void(const Peer&, const FrameRule* rule)> cut_off;
     std::function<void()> tick;
-    /// Called at least before each tick with the problem of the listeners; empty: none.
+    /// Called at least before each tick, with the problem of the listeners. Empty for none.
     std::function<void(std::string)> tell_problem;
   };
 
@@ -82,11 +82,11 @@ class Acceptor {
 
  private:
   struct Watched {
-    FileDescriptor socket;  ///< a duplicate: it sees the hang-up, whichever side closes first
+    FileDescriptor socket;  ///< a duplicate, which sees the hang-up of either side
     std::unique_ptr<Connection> connection;
     std::shared_ptr<GuardedSocket> guarded;
     Peer peer;
-    size_t listener;  ///< its place among these
+    size_t listener;  ///< index in listeners_
   };
 
   [[nodiscard]] Status Watch(int fd, uint32_t events, uint64_t id);
@@ -96,25 +96,26 @@ class Acceptor {
   void Ended(uint64_t id);
   void TurnAway(int listener);
   [[nodiscard]] size_t IndexOf(const ListeningSocket& listener) const;
-  /// Closes those for containers that are not at their paths any more, with their connections.
+  /// Closes the listeners for containers that are no longer at their paths, with their connections.
   void CheckListeners();
 
-  std::vector<ListeningSocket> listeners_;  ///< without descriptors: those that were closed
-  std::vector<std::string> closed_;         ///< why these were closed
+  std::vector<ListeningSocket> listeners_;  ///< closed listeners have no descriptor
+  std::vector<std::string> closed_;         ///< the reasons of closed listeners
   const std::chrono::milliseconds tick_interval_;
   const Callbacks callbacks_;
   FileDescriptor epoll_;
   FileDescriptor stop_;
-  FileDescriptor spare_;  ///< closed for a moment when descriptors have run out
+  FileDescriptor spare_;  ///< closed for a moment when there are no more descriptors
   uint64_t next_id_ = 0;
   SocketCloser closer_;  ///< for the sockets that this thread would close
   std::map<uint64_t, Watched> connections_;
-  std::vector<std::shared_ptr<GuardedSocket>> ended_;  ///< that gRPC has not closed yet
+  std::vector<std::shared_ptr<GuardedSocket>> ended_;  ///< ended connections that gRPC has not
+                                                       ///< closed yet
   std::thread thread_;
 };
 
-/// Returns what the kernel recorded of the process that connected to this Unix socket, at the time
-/// of the connection.
+/// Returns the kernel's record of the process that connected to this Unix socket, as of the
+/// connect.
 [[nodiscard]] Result<Peer> ReadPeerCredentials(int fd);
 
 }  // namespace cccl_cache::daemon

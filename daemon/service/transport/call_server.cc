@@ -19,8 +19,8 @@ constexpr std::chrono::milliseconds kReadPatience{20};
 class UnknownCall final : public RawCall {
  public:
   explicit UnknownCall(CallStream& stream) : RawCall(stream) {
-    // Without the method's name, because the messages of a caller that reads no answers are all
-    // kept.
+    // The text has no method name, because all messages of a caller that reads no answers stay in
+    // memory.
     Finish({grpc::StatusCode::UNIMPLEMENTED, "this daemon has no such method"});
   }
   void OnDone() override { delete this; }
@@ -39,7 +39,7 @@ std::unique_ptr<CallServer> CallServer::Start(grpc::ServerBuilder& builder,
   try {
     made->thread_ = std::thread([server = made.get()] { server->Run(); });
   } catch (const std::system_error&) {
-    // The destructor needs a thread that empties the queue.
+    // The destructor needs a thread that drains the queue.
     made->server_->Shutdown();
     made->queue_->Shutdown();
     made->Run();
@@ -51,7 +51,7 @@ std::unique_ptr<CallServer> CallServer::Start(grpc::ServerBuilder& builder,
 CallServer::~CallServer() {
   if (!thread_.joinable()) return;
   thread_number_.wait(0);
-  // The thread may wait in a socket of its clients for as long as they like.
+  // The thread may wait for its clients' sockets as long as the clients want.
   const InterruptedWaits interrupted(thread_number_, kReadPatience);
   Shutdown(std::chrono::system_clock::now());
   WaitForLastCall();
@@ -91,7 +91,7 @@ void CallServer::Arrived(bool ok) {
 }
 
 void CallServer::Forget(CallStream& stream) {
-  decltype(streams_)::node_type forgotten;  // destroyed after the lock is released
+  decltype(streams_)::node_type forgotten;  // destroyed after the unlock
   const MutexLock lock(mutex_);
   forgotten = streams_.extract(&stream);
   if (streams_.empty()) none_left_.NotifyAll();

@@ -22,14 +22,15 @@
 namespace cccl_cache::daemon {
 
 /// A gRPC server with one thread, which waits for its connections and runs all callbacks of their
-/// calls. So a hit from memory never changes threads (docs/internals/decisions/0020). Thread-safe.
+/// calls. A hit from memory thus never changes threads (docs/internals/decisions/0020).
+/// Thread-safe.
 class CallServer {
  public:
-  /// Sees each call, whatever its method, before it is served. Called on the server's thread.
+  /// Called for each call of any method before it is served, on the server's thread.
   using Look = std::function<void(const CallStream&)>;
 
-  /// Serves these methods; a call of any other method is told that it does not exist. The methods
-  /// must outlive the server. Returns null if gRPC or the thread could not be started.
+  /// Serves these methods, and answers calls of other methods with an error. The methods must
+  /// outlive the server. Returns null if gRPC or the thread could not be started.
   [[nodiscard]] static std::unique_ptr<CallServer> Start(grpc::ServerBuilder& builder,
                                                          const MethodTable& methods, Look look);
   /// Ends all calls.
@@ -38,8 +39,8 @@ class CallServer {
   CallServer& operator=(const CallServer&) = delete;
 
   void Serve(FileDescriptor socket);
-  /// Ends every connection. A connection without calls ends at once. The others end when their
-  /// calls end, or at the deadline.
+  /// Ends every connection. A connection without calls ends at once. Other connections end with
+  /// their calls, or at the deadline.
   void Shutdown(std::chrono::system_clock::time_point deadline);
 
  private:
@@ -68,7 +69,7 @@ class CallServer {
   CallStream* awaited_ = nullptr;  ///< used only by the thread
   Mutex mutex_;
   CondVar none_left_;
-  /// Also holds the awaited stream.
+  /// Includes the awaited stream.
   std::unordered_map<CallStream*, std::unique_ptr<CallStream>> streams_ GUARDED_BY(mutex_);
   std::atomic<pid_t> thread_number_ = 0;  ///< the kernel's thread id; 0 until the thread runs
   std::thread thread_;

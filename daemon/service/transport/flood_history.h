@@ -15,11 +15,11 @@
 
 namespace cccl_cache::daemon {
 
-/// Holds the traffic of each user, and refuses new connections for a while: of users that connect
-/// too often, and of uids whose connections are cut off repeatedly (guarded_sockets.h). Such a uid
-/// pauses for 1 s after the fourth time, then for twice as long each time, at most for 64 s. An
-/// account may serve many people (decision 29), so all of it pauses only if many of its uids were
-/// cut off. The history expires two minutes after the last time. Not thread-safe.
+/// Has the traffic of each user, and refuses new connections for a while: of users that connect too
+/// often, and of uids whose connections are cut off repeatedly (guarded_sockets.h). Such a uid
+/// pauses for 1 s after the fourth cut-off, then for twice as long each time, up to 64 s. An
+/// account may serve many people (decision 29), so the whole account pauses only if many of its
+/// uids were cut off. The history expires two minutes after the last cut-off. Not thread-safe.
 class FloodHistory {
  public:
   using Clock = std::chrono::steady_clock;
@@ -27,8 +27,8 @@ class FloodHistory {
   FloodHistory(const TrafficLimits& limits, std::function<Clock::time_point()> now)
       : limits_(limits), now_(std::move(now)) {}
 
-  /// Returns the traffic for a new connection of this user, or null if the user must not connect
-  /// yet.
+  /// Returns the traffic object for a new connection of this user. Null if the user must not
+  /// connect yet.
   [[nodiscard]] std::shared_ptr<UserTraffic> Admit(Account account, uid_t uid);
   /// Records that a connection of this user was cut off.
   void NoteCutOff(Account account, uid_t uid);

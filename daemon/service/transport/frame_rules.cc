@@ -8,7 +8,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// RFC 9113, section 6.
+// Frame types of RFC 9113, section 6.
 constexpr uint8_t kData = 0;
 constexpr uint8_t kHeaders = 1;
 constexpr uint8_t kReset = 3;
@@ -18,8 +18,8 @@ constexpr uint8_t kContinuation = 9;
 constexpr uint8_t kEndStream = 1;
 constexpr uint8_t kEndHeaders = 4;
 
-/// The prefix of each gRPC message: whether it is compressed, and its length in four bytes, the
-/// highest first.
+/// The prefix of each gRPC message: a flag for compression, and the length in four bytes, big
+/// endian.
 constexpr unsigned kPrefixBytes = 5;
 
 constexpr FrameRule kLongFrame{"a frame of more than 16 KiB"};
@@ -46,8 +46,8 @@ bool UserTraffic::Connect(Clock::time_point now) {
   return cancelled_.HasAny(now) && connections_.Take(now);
 }
 
-/// Dropped calls are among the cancelled ones, which time pays off. A daemon that gets little of
-/// the processors frees them later than that.
+/// Dropped calls are among the cancelled calls, which time pays off. If the daemon gets little
+/// processor time, it frees them later than that.
 bool UserTraffic::HasRoom(Clock::time_point now) {
   const double ending = std::max(static_cast<double>(dropped_calls_), cancelled_.Owed(now));
   return static_cast<double>(open_calls_) + ending + 1 <= static_cast<double>(limits_.open_calls);
@@ -169,7 +169,8 @@ bool FrameRules::IsCheap() {
 
 const FrameRule* FrameRules::OpenCall(Clock::time_point now) {
   const uint32_t stream = received_.stream();
-  // A client's streams are odd and rise; others open no call (RFC 9113, section 5.1.1).
+  // A client's streams have odd, rising numbers. Other streams open no call (RFC 9113, section
+  // 5.1.1).
   if (stream % 2 == 0 || stream <= last_stream_) {
     const bool trailers = FindCall(stream) != calls_.end();
     return trailers || cheap_.Take(now) ? nullptr : &kNoCalls;

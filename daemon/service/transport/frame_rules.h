@@ -15,33 +15,33 @@
 
 namespace cccl_cache::daemon {
 
-/// Bounds on a user's connections that follow from the daemon's other limits.
+/// Bounds of a user's connections that follow from the daemon's other limits.
 struct TrafficLimits {
-  /// The longest message in bytes that may be announced: twice message_limit, and at least this
-  /// default. So a client whose message is a little too large gets gRPC's error for it.
+  /// The longest announced message in bytes: twice message_limit, and at least this default. A
+  /// client whose message is a little too large thus gets gRPC's own error.
   uint64_t message_bytes = 32ull << 20;
-  /// Calls that were opened and whose answers were not sent, cancelled ones that are not paid off,
-  /// and those of connections that gRPC is still ending. Calls are counted here before the service
-  /// sees them. So the limit is the user's limit on calls in flight plus the calls of four
-  /// connections, and a client with too many calls gets an error for each.
+  /// Calls that were opened and not answered, cancelled calls that are not paid off, and calls of
+  /// connections that gRPC is still ending. Calls count here before the service sees them. The
+  /// limit is therefore the user's limit of calls in flight plus the calls of four connections, so
+  /// that a client with too many calls gets an error for each.
   size_t open_calls = 8'192;
-  /// Connections that may arrive at once: somewhat more than a user may have.
+  /// Connections that may arrive at once: somewhat more than the limit of a user.
   uint32_t connections_at_once = 1'100;
 };
 
-/// Counts for all connections of one user together, because each alone may stay within its bounds.
-/// Thread-safe.
+/// Counts over all connections of one user, because each single connection may stay within its
+/// bounds. Thread-safe.
 class UserTraffic {
  public:
   using Clock = TokenBucket::Clock;
 
-  /// The first connection of a uid takes 0.24 ms of the thread that accepts, a further one 0.16 ms.
+  /// The first connection of a uid takes 0.24 ms of the accepting thread, each further one 0.16 ms.
   static constexpr uint32_t kMaxConnectionsPerSecond = 1'000;
-  /// gRPC holds some 12 KB of a call that was cancelled before its turn, by RST_STREAM or by the
+  /// gRPC holds some 12 KB for a call that was cancelled before its turn, by RST_STREAM or by the
   /// end of its connection. The limit is the default number of calls in flight of a user.
   static constexpr uint32_t kMaxCancelledAtOnce = 4'096;
   static constexpr uint32_t kMaxCancelledPerSecond = 2'000;
-  /// DATA frames beyond those that FrameRules grants a call, such as the heartbeats of leases.
+  /// DATA frames in addition to those that FrameRules grants a call, such as heartbeats of leases.
   static constexpr uint32_t kMaxSmallAtOnce = 4'096;
   static constexpr uint32_t kMaxSmallPerSecond = 500;
 
@@ -53,7 +53,7 @@ class UserTraffic {
 
   [[nodiscard]] const TrafficLimits& limits() const { return limits_; }
 
-  /// Each of these counts one event, and returns false if there are too many.
+  /// These functions count one event, and return false if there are too many.
   [[nodiscard]] bool Connect(Clock::time_point now);
   [[nodiscard]] bool CancelCall(Clock::time_point now) {
     return Take(&UserTraffic::cancelled_, now);
@@ -61,16 +61,16 @@ class UserTraffic {
   [[nodiscard]] bool SendSmallFrame(Clock::time_point now) {
     return Take(&UserTraffic::small_, now);
   }
-  /// Counts a call; after true, CloseCall or DropCalls must be called for it in the end. gRPC and
-  /// the service hold 12 to 17 KB of each call whose answer is not sent, and free it only some time
-  /// after the call was cancelled. So cancelled calls count as open until they are paid off.
+  /// Counts a call. After true, CloseCall or DropCalls must follow. gRPC and the service hold 12 to
+  /// 17 KB for each unanswered call, and free it only some time after its cancellation. A cancelled
+  /// call thus counts as open until it is paid off.
   [[nodiscard]] bool OpenCall(Clock::time_point now);
   void CloseCall();
-  /// Drops the calls of a connection that ended before their answers were sent. Each counts as
-  /// cancelled, however many there are, and as open until ReleaseCalls.
+  /// Drops the unanswered calls of an ended connection. Each counts as cancelled, without a limit
+  /// of their number, and as open until ReleaseCalls.
   void DropCalls(size_t calls, Clock::time_point now);
-  /// Counts a call that was received after its connection had ended as such a call. Returns false
-  /// if there are too many.
+  /// Counts a call that arrived after the end of its connection as dropped. Returns false if there
+  /// are too many.
   [[nodiscard]] bool DropLateCall(Clock::time_point now);
   /// Records that gRPC has freed so many dropped calls.
   void ReleaseCalls(size_t calls);
@@ -89,19 +89,20 @@ class UserTraffic {
   TokenBucket cancelled_ GUARDED_BY(mutex_);
   TokenBucket small_ GUARDED_BY(mutex_);
   size_t open_calls_ GUARDED_BY(mutex_) = 0;
-  size_t dropped_calls_ GUARDED_BY(mutex_) = 0;  ///< and not released
+  size_t dropped_calls_ GUARDED_BY(mutex_) = 0;  ///< dropped and not released
 };
 
 /// Splits the bytes of one side of an HTTP/2 connection into frame headers and payloads.
 class FrameReader {
  public:
-  /// `preface`: number of bytes before the first frame header, which are the payload of no frame.
+  /// `preface` is the number of bytes before the first frame header. They belong to no frame.
   explicit FrameReader(uint64_t preface) : left_(preface) {}
 
-  /// Takes the next piece from `bytes`, which must not be empty: the rest of the payload, or else
-  /// of the next frame header. Returns the piece of the payload.
+  /// Takes the next piece of `bytes`, which must not be empty: the rest of the payload, or else of
+  /// the next frame header. Returns the piece of the payload.
   std::span<const uint8_t> Take(std::span<const uint8_t>& bytes);
-  /// Returns whether the last Take completed a frame header. The values below are of that frame.
+  /// Returns whether the last Take has completed a frame header. The values below are of that
+  /// frame.
   [[nodiscard]] bool at_head() const { return at_head_; }
   [[nodiscard]] uint32_t size() const;
   [[nodiscard]] uint8_t type() const { return head_[3]; }
@@ -117,36 +118,37 @@ class FrameReader {
   bool at_head_ = false;
 };
 
-/// A rule about the frames of a client.
+/// A rule for the frames of a client.
 struct FrameRule {
-  const char* text;  ///< for people: the violation, as text that follows "it sent"
-  /// Whether the user has to pause if the rule is broken repeatedly. False for what may happen to
-  /// an honest client, because a message is too large or because of the user's other connections.
+  const char* text;  ///< the violation, as the text after "it sent"
+  /// Whether a user that breaks the rule repeatedly must pause. False for violations of honest
+  /// clients, because of a large message or of the user's other connections.
   bool is_attack = true;
 };
 
-/// Follows the HTTP/2 frames of one connection and names the first rule that its client breaks. The
-/// rules bound the memory and work of gRPC that no other count covers. Reads the headers of frames
-/// and of gRPC's messages, and skips all else. Not thread-safe.
+/// Follows the HTTP/2 frames of one connection and returns the first rule that its client breaks.
+/// The rules bound the memory and work of gRPC that no other count covers. Reads the headers of
+/// frames and of gRPC's messages, and skips all other bytes. Not thread-safe.
 class FrameRules {
  public:
   using Clock = TokenBucket::Clock;
 
-  /// SETTINGS_MAX_FRAME_SIZE as gRPC announces it.
+  /// SETTINGS_MAX_FRAME_SIZE as announced by gRPC.
   static constexpr uint32_t kMaxFrameBytes = 16 << 10;
-  /// A header block as sent: HEADERS and all of its CONTINUATION frames. gRPC itself refuses more
-  /// than 8 KiB of header fields, but only once the block is complete.
+  /// An encoded header block: HEADERS and all its CONTINUATION frames. gRPC itself refuses more
+  /// than 8 KiB of header fields, but only after the block is complete.
   static constexpr uint32_t kMaxBlockBytes = 16 << 10;
-  /// Cheap frames cost a client next to nothing and the server work or memory. They are RST_STREAM,
-  /// PING, SETTINGS, PRIORITY, GOAWAY, CONTINUATION, empty DATA, unknown types, and header blocks
-  /// and small DATA frames of no open call. Large DATA frames of no open call are not cheap:
-  /// clients send them before they know that their call was answered, and gRPC keeps none.
+  /// Cheap frames cost a client almost nothing, and cost the server work or memory. They are
+  /// RST_STREAM, PING, SETTINGS, PRIORITY, GOAWAY, CONTINUATION, empty DATA, unknown types, and
+  /// header blocks and small DATA frames of no open call. Large DATA frames of no open call are not
+  /// cheap: clients send them before they know that their call was answered, and gRPC keeps none of
+  /// them.
   static constexpr uint32_t kMaxCheapAtOnce = 2'000;
   static constexpr uint32_t kMaxCheapPerSecond = 500;
-  /// Calls whose answers were not sent. gRPC announces 1,024 (MAX_CONCURRENT_STREAMS), but counts
-  /// only those that it has not answered yet.
+  /// Unanswered calls. gRPC announces 1,024 (MAX_CONCURRENT_STREAMS), but does not count calls that
+  /// it has answered.
   static constexpr size_t kMaxOpenCalls = 2'048;
-  /// gRPC holds at least 32 bytes for each DATA frame until its message is read. So a frame costs
+  /// gRPC holds at least 32 bytes for each DATA frame until its message is read. A frame thus costs
   /// its call as much as 64 bytes of payload earn. Each frame that the server sends for the call
   /// earns two frames and its own length. Earnings have an upper bound, because messages that were
   /// read long ago do not justify small frames now.
@@ -154,27 +156,26 @@ class FrameRules {
   static constexpr uint64_t kEarnedByAnswer = 2 * kFrameCost;
   static constexpr uint64_t kEarnedAtFirst = 64 * kFrameCost;
   static constexpr uint64_t kMaxEarned = 256 * kFrameCost;
-  /// Clients measure the latency by PING (grpc-go sends one for each answer that it reads). So each
-  /// frame that the server sends for a call allows one PING, up to this many.
+  /// Clients measure the latency by PING; grpc-go sends one for each answer that it reads. Each
+  /// frame that the server sends for a call thus allows one PING, up to this many.
   static constexpr uint32_t kMaxPings = 64;
 
-  /// `of_user`: the traffic of all connections of the client's user.
+  /// `of_user` is the traffic of all connections of the client's user.
   FrameRules(std::shared_ptr<UserTraffic> of_user, Clock::time_point now)
       : of_user_(std::move(of_user)), cheap_(kMaxCheapAtOnce, kMaxCheapPerSecond, now) {}
   ~FrameRules();
   FrameRules(const FrameRules&) = delete;
   FrameRules& operator=(const FrameRules&) = delete;
 
-  /// Takes the next bytes that the client sent, split anywhere. Returns the rule that they break,
-  /// or null. After a broken rule the results mean nothing.
+  /// Takes the next bytes from the client, split at any place. Returns the rule that they break, or
+  /// null. The results after a broken rule are undefined.
   [[nodiscard]] const FrameRule* Received(std::span<const uint8_t> bytes, Clock::time_point now);
-  /// Takes the next bytes that were sent to the client, split anywhere.
+  /// Takes the next bytes to the client, split at any place.
   void Sent(std::span<const uint8_t> bytes);
-  /// Ends the connection: its calls are dropped. So is each call that is received later, which gRPC
-  /// still reads.
+  /// Ends the connection and drops its calls. Later calls of it, which gRPC still reads, are
+  /// dropped too.
   void End(Clock::time_point now);
-  /// Records that gRPC has freed all calls of the connection, which has ended. The destructor does
-  /// the same.
+  /// Records that gRPC has freed all calls of the ended connection. The destructor does the same.
   void Release();
 
  private:
@@ -184,9 +185,9 @@ class FrameRules {
   struct Call {
     uint32_t stream;
     uint64_t earned = kEarnedAtFirst;
-    unsigned prefix = 0;      ///< bytes received of the next message's prefix
-    uint64_t announced = 0;   ///< message length that these announce
-    uint64_t of_message = 0;  ///< bytes left until the next message's prefix
+    unsigned prefix = 0;      ///< received bytes of the next message's prefix
+    uint64_t announced = 0;   ///< length of the message that the prefix announces
+    uint64_t of_message = 0;  ///< bytes left of the message
   };
 
   [[nodiscard]] const FrameRule* TakeHead(Clock::time_point now);
@@ -205,12 +206,12 @@ class FrameRules {
   FrameReader sent_{0};
   uint32_t block_bytes_ = 0;
   bool in_block_ = false;
-  uint32_t pings_ = 0;  ///< PINGs still allowed for answers
+  uint32_t pings_ = 0;  ///< PINGs that answers still allow
   bool ended_ = false;
-  size_t dropped_ = 0;        ///< calls dropped and not released
-  uint32_t last_stream_ = 0;  ///< the highest stream that the client opened
-  /// Opened and not answered; in the order of their streams. A deque, because it frees the memory
-  /// of calls that were closed.
+  size_t dropped_ = 0;        ///< dropped and not released calls
+  uint32_t last_stream_ = 0;  ///< the highest stream of the client
+  /// The open calls in the order of their streams. A deque, because it frees the memory of closed
+  /// calls.
   Calls calls_;
 };
 

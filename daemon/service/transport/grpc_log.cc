@@ -17,8 +17,8 @@ namespace cccl_cache::daemon {
 namespace {
 
 constexpr size_t kMaxText = 300;
-/// The start of the line that gRPC writes before it calls abort(). The process ends before a log's
-/// thread could write it, as after a fatal message of protobuf.
+/// The beginning of the line that gRPC writes before it calls abort(). The process ends before a
+/// log's thread could write the line. The same holds for a fatal message of protobuf.
 constexpr std::string_view kLastLine = "assertion failed";
 
 struct Reporter {
@@ -26,7 +26,8 @@ struct Reporter {
   std::function<void(std::string_view)> report GUARDED_BY(mutex);
 };
 
-/// The hooks are bare functions. Never destroyed: gRPC's threads outlive all objects.
+/// The hooks are plain functions. The reporter is never destroyed, because gRPC's threads outlive
+/// all objects.
 Reporter& CurrentReporter() {
   static Reporter& reporter = *new Reporter;
   return reporter;

@@ -7,11 +7,11 @@
 
 namespace cccl_cache::daemon {
 
-/// While it exists, errors that gRPC and protobuf would write to standard error go to `report`, on
-/// their callers' threads. Each is printable, one line, and cut to a bounded length, because it can
-/// hold bytes that a client sent. A client can cause any number of them. Messages below errors are
-/// dropped, and after the destructor all messages are. Must be made before gRPC starts. Only one
-/// may exist, because each of the two has one log.
+/// While an object exists, the errors of gRPC and protobuf go to `report` instead of standard
+/// error, on the threads of their callers. Each error is printable, one line, and limited in
+/// length, because it can contain a client's bytes. A client can cause any number of errors.
+/// Messages of lower severity are dropped; after the destructor all messages are. Must be made
+/// before gRPC starts. Only one may exist, because gRPC and protobuf have one log each.
 class GrpcLog {
  public:
   explicit GrpcLog(std::function<void(std::string_view)> report);

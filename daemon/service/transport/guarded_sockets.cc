@@ -19,7 +19,7 @@
 #include <unordered_map>
 #include <utility>
 
-// Not every C library's header names this field.
+// Some C libraries lack a name for this field in their headers.
 #ifndef sigev_notify_thread_id
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
@@ -34,8 +34,8 @@ uint64_t CookieOf(int fd) {
 }
 
 /// Guarded sockets by descriptor. An entry stays until its descriptor is guarded again, because
-/// gRPC still reads after the client hung up. So there are at most as many entries as connections
-/// were open at one time.
+/// gRPC still reads after the client's hang-up. There are thus at most as many entries as the
+/// largest number of open connections.
 class Table {
  public:
   void Put(int fd, std::shared_ptr<GuardedSocket> socket) {
@@ -48,8 +48,9 @@ class Table {
     const auto found = sockets_.find(fd);
     return found == sockets_.end() ? nullptr : found->second;
   }
-  // A forked child may send too, but has none of the threads that may hold the lock. Its own thread
-  // has another id than the one that locked, and glibc does not unlock for another id.
+  // A forked child may send too, but does not have the threads that may hold the lock. The child's
+  // own thread has another id than the thread that locked, and glibc does not unlock for another
+  // id.
   void BeforeFork() { mutex_.lock(); }
   void AfterFork() { mutex_.unlock(); }
   void AfterForkInChild() { new (&mutex_) std::shared_mutex; }
@@ -59,7 +60,7 @@ class Table {
   std::unordered_map<int, std::shared_ptr<GuardedSocket>> sockets_;  // guarded by mutex_
 };
 
-/// Never destroyed: gRPC's threads read until the process is gone.
+/// Never destroyed, because gRPC's threads read until the end of the process.
 Table& GuardedSockets() {
   static Table& table = *new Table;
   [[maybe_unused]] static const int registered = pthread_atfork(
@@ -67,8 +68,8 @@ Table& GuardedSockets() {
   return table;
 }
 
-/// Calls `take` with each piece of the first `bytes` of the message, until it returns non-null, and
-/// returns that.
+/// Calls `take` with each piece of the first `bytes` bytes of the message, until the result is not
+/// null. Returns the last result.
 template <typename Take>
 const FrameRule* ForEachPiece(const msghdr& message, size_t bytes, Take take) {
   const FrameRule* broken = nullptr;
@@ -98,16 +99,16 @@ ssize_t Receive(int fd, msghdr* message, int flags) {
   const auto guarded = GuardedSockets().Find(fd);
   if (guarded == nullptr) return received;
   const FrameRule* rule = guarded->Received(*message, static_cast<size_t>(received));
-  // Checked only now, because it takes 0.4 us: the descriptor may be another socket's.
+  // Checked only here, because it takes 0.4 us: the descriptor may be another socket now.
   if (rule == nullptr || guarded->cookie() != CookieOf(fd)) return received;
   guarded->CutOff(rule);
-  // The acceptor sees the hang-up too, at its duplicate.
+  // The acceptor's duplicate sees the hang-up too.
   shutdown(fd, SHUT_RDWR);
   errno = ECONNRESET;
   return -1;
 }
 
-/// Returns a preface, SETTINGS, and a header block that never ends.
+/// Returns a preface, SETTINGS, and an endless header block.
 std::string OverlongHeaderBlock() {
   constexpr char kEmptySettings[] = "\0\0\0\4\0\0\0\0\0";
   constexpr char kHeadersOf8KiB[] = "\0\x20\0\1\0\0\0\0\1";
@@ -115,14 +116,14 @@ std::string OverlongHeaderBlock() {
   std::string bytes = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
   bytes.append(kEmptySettings, 9);
   bytes.append(kHeadersOf8KiB, 9);
-  // A literal field with the name x and a value of 1 MiB that is never complete.
+  // A literal field with the name x and an incomplete value of 1 MiB.
   constexpr char kField[] = "\0\1x\x7f\x81\xff\x3f";
   bytes.append(kField, 7).append((8 << 10) - 7, 'a');
   bytes.append(kContinuationOf16KiB, 9).append(16 << 10, 'a');
   return bytes;
 }
 
-/// Returns whether the peer ended the connection.
+/// Returns whether the peer has ended the connection.
 bool Ended(int fd, std::chrono::milliseconds timeout) {
   pollfd ended{fd, 0, 0};
   return poll(&ended, 1, static_cast<int>(timeout.count())) == 1;
@@ -130,7 +131,7 @@ bool Ended(int fd, std::chrono::milliseconds timeout) {
 
 int InterruptSignal() { return SIGRTMAX - 1; }
 
-/// Installed without SA_RESTART, so waiting calls return.
+/// Installed without SA_RESTART, so that system calls that wait return.
 void InstallHandler() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -146,7 +147,7 @@ const FrameRule* GuardedSocket::Received(const msghdr& message, size_t bytes) {
   if (const FrameRule* rule = broken_) return rule;
   const auto now = FrameRules::Clock::now();
   const MutexLock lock(mutex_);
-  // Not analysed, as below: the analysis does not see that the lock is held meanwhile.
+  // Not analysed, because the analysis does not see that the lock is held.
   return ForEachPiece(message, bytes, [&](auto piece) NO_THREAD_SAFETY_ANALYSIS {
     return rules_.Received(piece, now);
   });

@@ -23,30 +23,30 @@ namespace cccl_cache::daemon {
 /// One connection whose bytes are checked before gRPC sees them. Thread-safe.
 class GuardedSocket {
  public:
-  /// `fd`: the server's descriptor. `cookie`: the kernel's number of the socket, which is never
-  /// used again.
+  /// `fd` is the server's descriptor. `cookie` is the kernel's number of the socket, which is never
+  /// reused.
   GuardedSocket(int fd, uint64_t cookie, std::shared_ptr<UserTraffic> of_user)
       : fd_(fd), cookie_(cookie), rules_(std::move(of_user), FrameRules::Clock::now()) {}
 
   [[nodiscard]] uint64_t cookie() const { return cookie_; }
-  /// Checks the next `bytes` bytes received. Returns the rule that they break, or null.
+  /// Checks the next `bytes` received bytes. Returns the rule that they break, or null.
   [[nodiscard]] const FrameRule* Received(const msghdr& message, size_t bytes);
   /// Records that the first `bytes` bytes of the message were sent.
   void Sent(const msghdr& message, size_t bytes);
   /// Ends the connection: its calls count until ReleaseIfClosed returns true.
   void End();
-  /// Returns whether the descriptor was closed. gRPC closes it when it has freed all calls of the
-  /// connection, so they no longer count.
+  /// Returns whether the descriptor was closed. gRPC closes it after it has freed all calls of the
+  /// connection, so that they no longer count.
   [[nodiscard]] bool ReleaseIfClosed();
   /// Returns whether anything was sent.
   [[nodiscard]] bool has_sent() const { return has_sent_; }
-  /// Records that the client broke this rule, for which its connection ends.
+  /// Records the rule that the client broke. Its connection ends.
   void CutOff(const FrameRule* rule) { broken_ = rule; }
   /// Returns the rule that the client broke, or null if none.
   [[nodiscard]] const FrameRule* broken() const { return broken_; }
 
  private:
-  const int fd_;  ///< the server's, which may be another file by now
+  const int fd_;  ///< the server's descriptor, which may be another file now
   const uint64_t cookie_;
   Mutex mutex_;
   FrameRules rules_ GUARDED_BY(mutex_);
@@ -54,29 +54,29 @@ class GuardedSocket {
   std::atomic<bool> has_sent_ = false;
 };
 
-/// Makes FrameRules check all bytes of this socket that the process receives by recvmsg and sends
+/// Makes FrameRules check all bytes that the process receives from this socket by recvmsg and sends
 /// by sendmsg. A client that breaks a rule is cut off: the receive fails with ECONNRESET. Must be
 /// called before the first byte is read. gRPC has no hook before its parser, so this library
-/// defines the two functions of the process, which libgrpc calls (docs/internals/decisions/0028).
-/// The table behind them belongs to the process too. The caller must call End when the connection
-/// is over.
+/// defines the two functions for the whole process, and libgrpc calls them
+/// (docs/internals/decisions/0028). The table of sockets also belongs to the process. The caller
+/// must call End after the connection has ended.
 [[nodiscard]] std::shared_ptr<GuardedSocket> GuardSocket(int fd,
                                                          std::shared_ptr<UserTraffic> of_user);
 
 /// Calls `serve` with a guarded socket and sends it an overlong header block. Fails unless the
-/// server's first bytes are seen and the connection is cut off for the block in time. So it fails
-/// for a gRPC that does not receive by recvmsg, or does not send by sendmsg.
+/// server's first bytes are seen and the connection is cut off in time. It thus fails for a gRPC
+/// that does not receive by recvmsg or send by sendmsg.
 [[nodiscard]] Status CheckThatSocketsAreGuarded(const std::function<void(FileDescriptor)>& serve,
                                                 std::chrono::milliseconds timeout);
 
-/// While it exists, the thread's waits in the kernel are interrupted repeatedly. For threads that
-/// close clients' sockets, or receive from them. Closing a socket also closes the descriptors that
-/// a client sent along (SCM_RIGHTS). The close of a TCP socket that lingers (SO_LINGER) takes as
-/// long as the client says, unless a signal arrives. The first object installs a handler for
-/// SIGRTMAX - 1 that does nothing. If no timer is available, nothing is interrupted.
+/// While an object exists, the thread's waits in the kernel are interrupted repeatedly. For threads
+/// that close clients' sockets or receive from them. Closing a socket also closes the descriptors
+/// that a client has sent (SCM_RIGHTS). The close of a TCP socket that lingers (SO_LINGER) takes as
+/// long as the client wants, unless a signal arrives. The first object installs a handler for
+/// SIGRTMAX - 1 that does nothing. Without a timer nothing is interrupted.
 class InterruptedWaits {
  public:
-  /// `thread`: the kernel's id of a thread of this process that outlives the object.
+  /// `thread` is the kernel's id of a thread of this process that outlives the object.
   InterruptedWaits(pid_t thread, std::chrono::milliseconds interval);
   ~InterruptedWaits();
   InterruptedWaits(const InterruptedWaits&) = delete;

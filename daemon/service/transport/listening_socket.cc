@@ -23,7 +23,7 @@
 #include "base/files/mount_table.h"
 #include "daemon/system/own_directory.h"
 
-// Linux 6.16; Debian 12's headers don't know it.
+// From Linux 6.16; the headers of Debian 12 lack it.
 #ifndef SO_PASSRIGHTS
 #define SO_PASSRIGHTS 83
 #endif
@@ -56,7 +56,7 @@ Result<sockaddr_un> AddressOf(const std::string& path) {
   return address;
 }
 
-/// Removes a socket file that no process serves; anything else at the path is an error.
+/// Removes a socket file without a process. Any other file at the path is an error.
 Status ClearTheWay(const std::string& path, const sockaddr_un& address) {
   struct stat info;
   if (lstat(path.c_str(), &info) != 0) {
@@ -86,15 +86,15 @@ Status ClearTheWay(const std::string& path, const sockaddr_un& address) {
 
 std::string TemporaryName(const std::string& path) { return fmt::format("{}.{}", path, getpid()); }
 
-/// Binds under a temporary name, and renames the file when it is complete. So a client sees either
-/// no socket or one that listens, with its own mode and group. The caller holds a lock on the
-/// directory, so only one daemon at a time does this.
+/// Binds under a temporary name, and renames the file when it is complete. A client thus sees
+/// either no socket, or a listening socket with its final mode and group. The caller holds a lock
+/// on the directory, so that only one daemon at a time does this.
 Status BindAs(int fd, const ListenOptions& options) {
   const std::string temporary = TemporaryName(options.path);
   auto address = AddressOf(temporary);
   if (!address) return address.error();
   unlink(temporary.c_str());
-  // The file gets the socket's own mode, so it is never wider than this.
+  // The file gets the mode of the socket, so it never has a wider mode.
   if (fchmod(fd, 0600) != 0 ||
       bind(fd, reinterpret_cast<const sockaddr*>(&*address), sizeof(*address)) != 0) {
     return SystemError("cannot bind", options.path);
@@ -137,7 +137,7 @@ std::optional<long> TakeNumber(const char* name) {
   return value;
 }
 
-/// Returns the names in this variable. They are separated by colons, which no name holds.
+/// Returns the names in this variable. They are separated by colons, which no name contains.
 std::vector<std::string> TakeNames(const char* name) {
   std::vector<std::string> names;
   const char* text = getenv(name);
@@ -147,8 +147,8 @@ std::vector<std::string> TakeNames(const char* name) {
   return names;
 }
 
-/// With more than one socket, those that are not for containers must have one name, the unit's own:
-/// a misspelled name would be a socket for administrators.
+/// Checks the names. With several sockets, those that are not for containers must all have the
+/// unit's own name, because a misspelled name would make a socket for administrators.
 Status CheckNames(const std::vector<std::string>& names, size_t count) {
   if (count < 2) return Ok{};
   std::string node;
@@ -167,7 +167,7 @@ Status CheckNames(const std::vector<std::string>& names, size_t count) {
   return Ok{};
 }
 
-/// Device and inode: the same for a directory and for its bind mounts.
+/// Device and inode, which are equal for a directory and its bind mounts.
 using FileId = std::pair<dev_t, ino_t>;
 
 std::optional<FileId> FileAt(const std::string& path) {
@@ -186,7 +186,7 @@ std::string PathOf(int fd) {
 
 namespace fs = std::filesystem;
 
-/// Returns the file itself, without links, and all directories on the way to it.
+/// Returns the file without links, and all directories on the way to it.
 std::vector<fs::path> WayTo(const std::string& file) {
   std::vector<fs::path> way;
   if (file.empty()) return way;
@@ -199,7 +199,7 @@ std::vector<fs::path> WayTo(const std::string& file) {
   return way;
 }
 
-/// Returns the directory without links, and its entries; not all, if there are many.
+/// Returns the directory without links, and its entries up to a maximum number.
 std::vector<fs::path> SeenIn(const fs::path& directory) {
   constexpr size_t kMost = 4096;
   std::error_code error;
@@ -223,13 +223,13 @@ bool IsWithin(const fs::path& path, const fs::path& directory) {
   return std::ranges::mismatch(directory, path).in1 == directory.end();
 }
 
-/// Returns whether one of them is the other or a part of it.
+/// Returns whether one location is equal to the other or a part of it.
 bool Overlap(const Location& one, const Location& other) {
   return one.device == other.device &&
          (IsWithin(one.path, other.path) || IsWithin(other.path, one.path));
 }
 
-/// Returns the id of the mount on which the first of these lies that exists; before Linux 5.8 none.
+/// Returns the id of the mount that contains the first existing path. Empty before Linux 5.8.
 std::string MountOf(const std::vector<fs::path>& way) {
   for (const fs::path& each : way) {
     struct statx status {};
@@ -240,7 +240,7 @@ std::string MountOf(const std::vector<fs::path>& way) {
   return {};
 }
 
-/// Returns where the file lies, and where all lies that is mounted at it or below it.
+/// Returns the location of the file, and those of all mounts at it or below it.
 std::vector<Location> LocationsOf(const std::string& file, const std::vector<MountEntry>& mounts) {
   const std::vector<fs::path> way = WayTo(file);
   if (way.empty()) return {};
@@ -261,8 +261,8 @@ std::vector<Location> LocationsOf(const std::string& file, const std::vector<Mou
 
 ListeningSocket::ListeningSocket(FileDescriptor fd, std::string path, bool for_containers)
     : fd_(std::move(fd)), path_(std::move(path)), for_containers_(for_containers) {
-  // Clients need not send descriptors here, and closing those may take time (guarded_sockets.h).
-  // Connections inherit the option from their listener. Kernels before 6.16 don't know it.
+  // Clients need not send descriptors, and closing them may take time (guarded_sockets.h).
+  // Connections inherit the option from their listener. Kernels before 6.16 lack the option.
   const int no = 0;
   setsockopt(fd_.get(), SOL_SOCKET, SO_PASSRIGHTS, &no, sizeof(no));
   file_ = FileAt(path_);
@@ -277,12 +277,13 @@ Result<ListeningSocket> ListeningSocket::Bind(const ListenOptions& given) {
   if (!directory) return directory.error();
   ListenOptions options = given;
   const std::string followed = std::filesystem::path(*directory) / spelled.filename();
-  // Where that is too long, the spelled path: others can't change its links either.
+  // If the followed path is too long, the original path is used: others can't change its links
+  // either.
   if (AddressOf(TemporaryName(followed))) options.path = followed;
   auto address = AddressOf(options.path);
   if (!address) return address.error();
-  // Held from the check of a stale file to the rename, so of two daemons that start at once, one
-  // sees the other.
+  // Held from the check of a stale file to the rename, so that of two daemons that start at once,
+  // one sees the other.
   FileDescriptor lock(open(directory->c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!lock.valid() || flock(lock.get(), LOCK_EX) != 0) {
     return SystemError("cannot lock the directory", *directory);
@@ -320,7 +321,7 @@ Result<std::vector<ListeningSocket>> ListeningSocket::FromSystemd() {
         fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) != 0) {
       return SystemError("cannot set up the socket that was handed over as", std::to_string(fd));
     }
-    // So that the kernel names this process to clients, who look into it for its secret.
+    // The kernel then shows this process to clients, which read its secret.
     if (listen(fd, kBacklog) != 0) {
       return SystemError("cannot listen on the socket that was handed over as", std::to_string(fd));
     }
@@ -342,7 +343,7 @@ Status ListeningSocket::CheckApart(const std::vector<ListeningSocket>& sockets,
   if (!mounts)
     return SystemError("with a socket for containers, /proc must be mounted: cannot read",
                        "/proc/self/mountinfo");
-  std::map<FileId, std::string> found_in;  // paths to private places
+  std::map<FileId, std::string> found_in;  // paths that lead to private places
   std::vector<std::pair<Location, std::string>> private_locations;
   for (const std::string& place : private_places) {
     for (const auto& directory : WayTo(place)) {

@@ -17,34 +17,33 @@ namespace cccl_cache::daemon {
 struct ListenOptions {
   std::string path;  ///< absolute
   mode_t mode = 0600;
-  std::optional<gid_t> group;  ///< of the socket file; none leaves the default group
-  /// Its peers are in containers: none is an administrator, and none has files or a state of its
-  /// own in common with the users of this node.
+  std::optional<gid_t> group;  ///< of the socket file; none for the default group
+  /// Whether its peers are in containers: they are never administrators, and share neither files
+  /// nor state with the users of this node.
   bool for_containers = false;
 };
 
-/// A Unix socket on which the daemon listens. The destructor removes the socket file if this object
-/// made it and it was not replaced. Not thread-safe.
+/// A listening Unix socket of the daemon. The destructor removes the socket file if this object
+/// made it and nobody has replaced it. Not thread-safe.
 class ListeningSocket {
  public:
-  /// Binds and listens. A missing parent directory is made (0755 where the socket is for others
-  /// too, else 0700); a stale socket file is replaced; the file never has a wider mode than asked.
+  /// Binds and listens. Makes a missing parent directory (0755 if other users may use the socket,
+  /// else 0700), and replaces a stale socket file. The file never has a wider mode than requested.
   /// kDenied: others could replace files in the directory. kUnavailable: another daemon answers
   /// there, or the system refuses. Links on the way to the socket are followed once, before
   /// anything is made.
   [[nodiscard]] static Result<ListeningSocket> Bind(const ListenOptions& options);
 
-  /// Returns the sockets that systemd passed to this process (LISTEN_FDS), or none. Removes the
-  /// variables from the environment, so it must be called before the first thread starts.
-  /// kInvalidRequest: one is not a listening Unix stream socket, or names leave open which are for
-  /// containers. A socket whose name
-  /// (FileDescriptorName=) is "container" is for containers.
+  /// Returns the sockets that systemd has passed to this process (LISTEN_FDS), or none. Removes the
+  /// variables from the environment, so it must be called before the first thread starts. A socket
+  /// with the name (FileDescriptorName=) "container" is for containers. kInvalidRequest: a
+  /// descriptor is not a listening Unix stream socket, or the names do not show which sockets are
+  /// for containers.
   [[nodiscard]] static Result<std::vector<ListeningSocket>> FromSystemd();
 
-  /// Checks that containers find neither another socket nor one of the daemon's private places, nor
-  /// a part of such a place, in the directory of a socket for them: that none of it lies there or
-  /// is mounted there. kInvalidRequest names both. kUnavailable: the system does not tell its
-  /// mounts.
+  /// Checks that the directory of a socket for containers contains no other socket, and no private
+  /// place of the daemon or a part of one, also by a mount. kInvalidRequest names both.
+  /// kUnavailable: the system does not show its mounts.
   [[nodiscard]] static Status CheckApart(const std::vector<ListeningSocket>& sockets,
                                          std::vector<std::string> private_places);
 
@@ -57,8 +56,9 @@ class ListeningSocket {
   [[nodiscard]] const std::string& path() const { return path_; }
   /// Returns whether its peers are in containers (ListenOptions::for_containers).
   [[nodiscard]] bool for_containers() const { return for_containers_; }
-  /// Returns why clients don't find it at its path, with the way out; empty: they do. A process
-  /// that can write the directory, such as root of a container, may have put another file there.
+  /// Returns why clients can't find the socket at its path, with the remedy. Empty if they can. A
+  /// process that can write the directory, such as root of a container, may have put another file
+  /// there.
   [[nodiscard]] std::string Problem() const;
 
  private:
@@ -69,7 +69,8 @@ class ListeningSocket {
   std::string path_;
   bool for_containers_ = false;
   bool made_ = false;
-  std::optional<std::pair<dev_t, ino_t>> file_ = std::nullopt;  ///< at the path; none: not seen
+  std::optional<std::pair<dev_t, ino_t>> file_ = std::nullopt;  ///< of the socket file; none if it
+                                                                ///< was not read
 };
 
 }  // namespace cccl_cache::daemon

@@ -18,7 +18,7 @@ namespace cccl_cache::daemon {
 
 class RawCall;
 
-/// The object that gRPC's queue returns when an operation is done.
+/// The object that gRPC's queue returns at the end of an operation.
 class Completion {
  public:
   virtual void Complete(bool ok) = 0;
@@ -28,37 +28,37 @@ class Completion {
 };
 
 /// gRPC's side of one call: its context, its messages, and the number of its operations in
-/// progress. Tells the attached call the results of the operations. Completions arrive on one
+/// progress. Reports the results of operations to the attached call. Completions arrive on one
 /// thread.
 class CallStream {
  public:
-  /// Called once, as the last event of the stream, which may be destroyed then.
+  /// Called once, as the last event of the stream. It may destroy the stream.
   using Over = std::function<void(CallStream&)>;
   explicit CallStream(Over over);
   CallStream(const CallStream&) = delete;
   CallStream& operator=(const CallStream&) = delete;
 
-  /// Waits for a call of any method. If the server ends first, `arrived` completes with false: then
+  /// Waits for a call of any method. If the server ends first, `arrived` completes with false; then
   /// there is no call, and `over` is not called.
   void Await(grpc::AsyncGenericService& service, grpc::ServerCompletionQueue& queue,
              Completion& arrived);
-  /// Must be called before any operation is started.
+  /// Must be called before any operation starts.
   void Attach(RawCall& call) { call_ = &call; }
 
   [[nodiscard]] const std::string& method() const { return context_.method(); }
   [[nodiscard]] std::string peer() const { return context_.peer(); }
-  /// Returns the value of a field in the call's head; empty: the client sent none.
+  /// Returns the value of a field in the call's headers. Empty if the client sent none.
   [[nodiscard]] std::string_view Field(std::string_view name) const;
   [[nodiscard]] grpc::ServerContextBase& context() { return context_; }
 
-  // The same as in RawCall.
+  // As in RawCall.
   void StartRead(grpc::ByteBuffer* message);
   void StartWrite(const grpc::ByteBuffer& message);
   void StartWriteAndFinish(const grpc::ByteBuffer& message, const grpc::Status& status);
   void Finish(const grpc::Status& status);
 
  private:
-  /// One operation that may be in progress.
+  /// One operation, in progress or not.
   class Operation final : public Completion {
    public:
     using Reaction = void (CallStream::*)(bool ok);
@@ -87,26 +87,26 @@ class CallStream {
   Operation finished_{*this, &CallStream::OnFinished};
   Operation left_{*this, &CallStream::OnLeft};
   RawCall* call_ = nullptr;
-  /// Operations in progress. Starts with 2: Finish, and gRPC's notice that the caller is gone.
+  /// Operations in progress. Initially 2: Finish, and gRPC's notice that the caller has left.
   std::atomic<int> operations_{2};
 };
 
 /// The daemon's side of one call. Its callbacks run one at a time, on the thread of the call's
 /// server, and never from within Start or Finish. Start and Finish may be called on any thread. At
-/// most one read and one write may be in progress, and no write together with a Finish. Exactly one
-/// Finish or StartWriteAndFinish must be called, and nothing may be started after it.
+/// most one read and one write may be in progress, and no write together with a Finish. Finish or
+/// StartWriteAndFinish must be called exactly once, and nothing may be started after that.
 class RawCall {
  public:
   RawCall(const RawCall&) = delete;
   RawCall& operator=(const RawCall&) = delete;
   virtual ~RawCall() = default;
 
-  /// `ok` is false if there is no message, because the caller has sent its last one, or left.
+  /// `ok` is false without a message, because the caller has sent its last message or has left.
   virtual void OnReadDone(bool /*ok*/) {}
-  /// `ok` is false if the caller left. Not called for the message of StartWriteAndFinish.
+  /// `ok` is false if the caller has left. Not called for the message of StartWriteAndFinish.
   virtual void OnWriteDone(bool /*ok*/) {}
-  /// Called if the caller left, or its connection was lost, before the end of the call had reached
-  /// it.
+  /// Called if the caller has left, or its connection was lost, before the caller got the end of
+  /// the call.
   virtual void OnCancel() {}
   /// The last callback: nothing refers to the call any more. The call must delete itself.
   virtual void OnDone() = 0;
@@ -115,7 +115,7 @@ class RawCall {
   explicit RawCall(CallStream& stream) : stream_(stream) { stream.Attach(*this); }
 
   void StartRead(grpc::ByteBuffer* message) { stream_.StartRead(message); }
-  /// The message may be destroyed after this returns.
+  /// The message may be destroyed after the return.
   void StartWrite(const grpc::ByteBuffer* message) { stream_.StartWrite(*message); }
   void StartWriteAndFinish(const grpc::ByteBuffer* message, const grpc::Status& status) {
     stream_.StartWriteAndFinish(*message, status);
@@ -127,14 +127,14 @@ class RawCall {
   CallStream& stream_;
 };
 
-/// Makes the call of one method, which deletes itself when it is done. Thread-safe.
+/// Makes the call of one method. The call deletes itself when it is done. Thread-safe.
 using MakeCall = std::function<void(CallStream&)>;
 /// The methods by "/package.Service/Method".
 using MethodTable = std::unordered_map<std::string, MakeCall>;
 
 /// The methods of one service of the daemon. All methods are served as streams of bytes, whatever
-/// shape their .proto declares, because the wire does not show it. gRPC calls a unary handler only
-/// when the whole message is in memory, so no bound of ours would see the message before.
+/// their .proto declares, because the wire does not show the difference. gRPC calls a unary handler
+/// only after the whole message is in memory, so our bounds would not apply to the message.
 class RawService {
  public:
   void AddTo(MethodTable& methods) const { methods.insert(methods_.begin(), methods_.end()); }

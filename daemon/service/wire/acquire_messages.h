@@ -34,7 +34,7 @@ struct DepositAsk {
   std::chrono::milliseconds wait{0};
   bool accepts_release = false;
 };
-/// The messages that the holder of a lease sends.
+/// The messages from the holder of a lease.
 struct LeaseHeartbeat {};
 struct LeaseContents {
   std::string bytes;
@@ -50,17 +50,17 @@ struct LeaseAbandonment {
 using AcquireMessage =
     std::variant<DepositAsk, LeaseHeartbeat, LeaseContents, LeasePublication, LeaseAbandonment>;
 
-/// Decodes an AcquireRequest. kInvalidRequest: the bytes are none, or hold more than allowed.
+/// Decodes an AcquireRequest. kInvalidRequest: the bytes are malformed or exceed a limit.
 [[nodiscard]] Result<AcquireMessage> DecodeAcquire(grpc::ByteBuffer& bytes);
-/// Checks a key that was decoded. kInvalidRequest: it exceeds a bound; the text names the field.
+/// Checks a decoded key. kInvalidRequest: the key exceeds a limit; the text names the field.
 [[nodiscard]] Result<DepositAsk> AskOf(v1::DepositKey&& message);
 
-// Each of these returns one AcquireReply.
+// These functions return one AcquireReply.
 
 [[nodiscard]] grpc::ByteBuffer EncodeLease(uint64_t fence, std::chrono::milliseconds heartbeat,
                                            const Digest& key);
 [[nodiscard]] grpc::ByteBuffer EncodeFound(uint64_t size, const Digest& key);
-/// Encodes part of these contents without a copy.
+/// Encodes a part of these contents without a copy.
 [[nodiscard]] grpc::ByteBuffer EncodeContents(const DepositContents& contents,
                                               std::string_view bytes);
 [[nodiscard]] grpc::ByteBuffer EncodePublished();

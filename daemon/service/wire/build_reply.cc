@@ -11,10 +11,11 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Maximum bytes of a log in a reply. A person reads less.
+/// Maximum bytes of a log in a reply. No person reads more.
 constexpr size_t kMaxLog = 4u << 20;
 
-/// Returns the digest as text, or nothing if there is none: a failure, for example, has no key.
+/// Returns the digest as text, or an empty text without a digest: a failure, for example, has no
+/// key.
 std::string HexOrNothing(const Digest& digest) {
   return digest == Digest{} ? std::string() : digest.Hex();
 }
@@ -26,8 +27,8 @@ ProtoWriter EncodeToolchain(const BuildAnswer& answer) {
       .Bytes(Field::kVersion, answer.toolchain_version);
 }
 
-/// Writes a text into a field of type string and, where it is not UTF-8, as it is into a field of
-/// type bytes.
+/// Writes a text into a field of type string. If it is not UTF-8, also writes its bytes into a
+/// field of type bytes.
 void AddText(ProtoWriter& message, std::string_view text, uint32_t field, uint32_t bytes_field) {
   if (IsUtf8(text)) {
     message.Bytes(field, text);
@@ -44,7 +45,7 @@ ProtoWriter EncodeLoweredName(std::string_view expression, std::string_view lowe
   return name;
 }
 
-/// Returns the log as far as it is sent. A log that is not UTF-8 is sent twice.
+/// Returns the part of the log that is sent. A log that is not UTF-8 is sent twice.
 std::string_view SentLog(std::string_view log) {
   const std::string_view most = CutAtCharacter(log, kMaxLog);
   return IsUtf8(most) ? most : CutAtCharacter(log, kMaxLog / 2);

@@ -6,17 +6,17 @@
 
 #include "daemon/core/coordinator/coordinator.h"
 
-/// BuildReply of build.proto, byte for byte what the generated code would write.
+/// Writes BuildReply of build.proto with the same bytes as the generated code.
 namespace cccl_cache::daemon {
 
-/// Outcome of a build without a daemon, which the core never has.
+/// Outcome of a build without a daemon, which the core never returns.
 inline constexpr Outcome kLocalOutcome{6};
 
-/// Returns the reply up to its artifacts, which come last.
+/// Returns the reply up to its artifacts, which are its last fields.
 [[nodiscard]] std::string EncodeReplyHead(const BuildAnswer& answer);
 
-/// EncodeArtifactHead returns one of the reply's artifacts. With kFollow its bytes are missing and
-/// must follow. With kInChunks it is complete, and its bytes come in chunks.
+/// EncodeArtifactHead returns one artifact of the reply. With kFollow its bytes are missing and
+/// must follow. With kInChunks it is complete, because its bytes come in chunks.
 enum class ArtifactBytes : uint8_t { kFollow, kInChunks };
 [[nodiscard]] std::string EncodeArtifactHead(const ArtifactPart& part, ArtifactBytes bytes);
 

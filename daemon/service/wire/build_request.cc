@@ -14,28 +14,28 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// The compiler tells only one lowered name for each text.
+// The compiler returns only one lowered name for equal texts.
 void MakeDistinct(std::vector<std::string>* texts) {
   std::sort(texts->begin(), texts->end());
   texts->erase(std::unique(texts->begin(), texts->end()), texts->end());
 }
 
-/// A request with the fields that the core does not see.
+/// A request with the fields that the core does not use.
 struct ReceivedRequest : BuildRequest {
   size_t programs = 0;  ///< on the wire
   uint32_t min_api_minor = 0;
   std::vector<ArtifactKind> wanted;
 };
 
-/// A list of a message, which is kept only up to its maximum number of entries.
+/// A list in a message. Only the entries up to its maximum number are kept.
 struct BoundedList {
   std::string_view name;
   size_t limit;
   size_t count = 0;
 };
 
-/// Reads one message, as a walk over its fields (proto/request_fields.h): the member of the current
-/// field takes its value. Not thread-safe; the constructor's arguments must outlive it.
+/// Reads one message by a walk over its fields (proto/request_fields.h): the member for the current
+/// field takes the value. Not thread-safe; the constructor's arguments must outlive it.
 class MessageReader {
  public:
   MessageReader(const ServiceLimits& limits, RequestFields* checks, ProtoReader* message)
@@ -72,8 +72,7 @@ class MessageReader {
     if (number_ == field) value = message_.Number() != 0;
   }
   void Enum(uint32_t field, std::string_view name, LinkInputType& type);
-  // A value that only a newer client knows counts as the default, as it does for a daemon without
-  // the field.
+  // A value of a newer client counts as the default, as in a daemon without the field.
   void Enum(uint32_t field, std::string_view, BuildPriority& priority) {
     if (number_ == field) priority = KnownOr(BuildPriority::kNormal, BuildPriority::kWarmUp);
   }
@@ -117,7 +116,7 @@ class MessageReader {
   }
   Blob ReadBlob();
   void AddKind(std::string_view name, uint64_t number, std::vector<ArtifactKind>& kinds);
-  /// Counts the current entry of a list, and returns whether it is kept.
+  /// Counts the current entry of a list. Returns whether it is kept.
   bool HasRoom(std::string_view name, size_t limit) {
     auto list = std::ranges::find(lists_, name, &BoundedList::name);
     if (list == lists_.end()) list = lists_.insert(list, {name, limit});
@@ -146,7 +145,7 @@ void MessageReader::Enum(uint32_t field, std::string_view name, LinkInputType& t
   }
 }
 
-/// Reads enums, which may come one by one or packed in one field.
+/// Reads enums, which are single fields or packed in one field.
 void MessageReader::Enums(uint32_t field, std::string_view name, std::vector<ArtifactKind>& kinds) {
   if (number_ != field) return;
   if (!message_.is_bytes()) return AddKind(name, message_.Number(), kinds);
@@ -177,7 +176,7 @@ Blob MessageReader::ReadBlob() {
   return blob;
 }
 
-/// Refuses fields that do not go together.
+/// Refuses combinations of fields that contradict each other.
 void CheckTogether(const ReceivedRequest& request, RequestFields* checks) {
   const ToolchainSelector& toolchain = request.toolchain;
   const int set = static_cast<int>(!toolchain.id.empty()) +
@@ -288,8 +287,8 @@ Result<ConvertedRequest> ReadBuild(ProtoReader& message, const ServiceLimits& li
     WalkRequest(walk, *request);
   });
   if (!message.ok()) return NotARequest();
-  // A client that needs a newer API gets this error, and not one about fields that this daemon does
-  // not know.
+  // A client that needs a newer API gets this error, not an error about fields that this daemon
+  // does not know.
   if (request->min_api_minor > kApiMinor) {
     return Error{ErrorCode::kInvalidRequest,
                  fmt::format("min_api_minor: the request needs {}, this daemon has {}: update "

@@ -24,19 +24,19 @@ struct Blob {
   std::string upload_sha256;
 };
 
-/// Returns the blob that the caller uploaded, or null if there is none.
+/// Returns the caller's upload with this digest, or null.
 using FindUpload = std::function<std::shared_ptr<const std::string>(const Digest&)>;
 
-/// Takes texts and contents out of the parts of one request, and checks their bounds. Records the
-/// first error; after that all calls do nothing, so the code that uses it reads as a list of
-/// fields. Not thread-safe; lives for one request, and the constructor's arguments must outlive it.
+/// Takes texts and contents from the parts of one request, and checks their limits. Records the
+/// first error. After that all calls do nothing, so that the calling code is a plain list of
+/// fields. Not thread-safe; used for one request, and the constructor's arguments must outlive it.
 class RequestFields {
  public:
   RequestFields(const ServiceLimits& limits, const FindUpload& find_upload)
       : limits_(limits), find_upload_(find_upload) {}
 
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
-  /// Returns the bytes of all that was taken.
+  /// Returns the number of bytes taken so far.
   [[nodiscard]] uint64_t bytes() const { return bytes_; }
 
   void Refuse(std::string message);
@@ -45,7 +45,7 @@ class RequestFields {
   std::string Name(std::string_view field, std::string&& text);
   std::string Option(std::string_view field, std::string&& text);
   std::string Contents(std::string_view field, Blob&& blob);
-  /// Takes a text that the compiler reads as a C string, which would end at a zero byte.
+  /// Takes a text that the compiler reads as a C string, so it must not contain a zero byte.
   std::string SourceText(std::string_view field, Blob&& blob);
 
  private:
@@ -59,10 +59,9 @@ class RequestFields {
   std::optional<Error> error_;
 };
 
-// Reads BuildRequest of build.proto from the wire into the core's type, without a message in
-// between.
+// Reads BuildRequest of build.proto from the wire directly into the core's type.
 
-/// A request as the core takes it, and the parts that only the service needs.
+/// A request for the core, and the parts that only the service needs.
 struct ConvertedRequest {
   std::shared_ptr<const BuildRequest> request;
   std::vector<ArtifactKind> wanted;  ///< empty means all

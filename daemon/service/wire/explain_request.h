@@ -15,14 +15,14 @@
 
 namespace cccl_cache::daemon {
 
-/// The subject of an explanation: a key, or a build.
+/// The subject of an explanation: a key or a build.
 struct ExplainQuestion {
   std::optional<DigestPrefix> key;
   ConvertedRequest build;
 };
 
-/// Reads the request and checks its bounds, those of a BuildRequest, before it converts any bytes.
-/// kInvalidRequest says what is wrong.
+/// Reads the request. Checks its limits, which are those of a BuildRequest, before it converts any
+/// bytes. kInvalidRequest has the reason.
 [[nodiscard]] Result<ExplainQuestion> ReadExplainRequest(grpc::ByteBuffer& bytes,
                                                          const ServiceLimits& limits,
                                                          const FindUpload& find_upload);

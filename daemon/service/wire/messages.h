@@ -16,15 +16,15 @@
 
 namespace cccl_cache::daemon {
 
-/// Maximum bytes of a request to any method but those that take a build.
+/// Maximum bytes of a request to any method that takes no build.
 inline constexpr uint64_t kSmallRequestBytes = 4096;
 
-/// Decodes a small request. kInvalidRequest: larger than kSmallRequestBytes, or not such a message.
+/// Decodes a small request. kInvalidRequest: it is larger than kSmallRequestBytes or malformed.
 [[nodiscard]] Status DecodeSmall(grpc::ByteBuffer& bytes, google::protobuf::MessageLite& message);
 
 [[nodiscard]] grpc::ByteBuffer Encode(const google::protobuf::MessageLite& message);
 
-/// The bytes of a received message where gRPC has put them. Keeps them alive; must not be moved.
+/// The bytes of a received message in gRPC's own memory. Keeps them alive. Must not be moved.
 class BufferPieces {
  public:
   explicit BufferPieces(const grpc::ByteBuffer& buffer) {
@@ -44,16 +44,16 @@ class BufferPieces {
   std::vector<std::string_view> pieces_;
 };
 
-/// Maximum bytes of an error's text; a longer text is cut. gRPC clients accept some 8 KiB of
-/// trailers, percent-encoded.
+/// Maximum bytes of an error's text; a longer text is truncated. gRPC clients accept some 8 KiB of
+/// percent-encoded trailers.
 inline constexpr size_t kMaxErrorText = 2048;
 
-/// Returns the error's message as a client sees it: cut, and with the number by which the log names
-/// the request, if it has one.
+/// Returns the error's message for the client: truncated, and with the number of the request in the
+/// log, if it has one.
 [[nodiscard]] std::string TextOf(const Error& error);
 
-/// Returns the status that a client sees for an error (docs/internals/protocol.md has the table).
-/// Adds the trailers cccl-error and cccl-retry-ms to the call.
+/// Returns the client's status for an error (docs/internals/protocol.md has the table). Adds the
+/// trailers cccl-error and cccl-retry-ms to the call.
 [[nodiscard]] grpc::Status ToGrpcStatus(const Error& error, grpc::ServerContextBase& context);
 
 }  // namespace cccl_cache::daemon

@@ -16,13 +16,13 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Maximum bytes of an artifact's kind, size, digest and mark, with their tags and lengths.
+/// Maximum bytes of an artifact's kind, size, digest and mark, including tags and lengths.
 constexpr uint64_t kMaxArtifactHead = 96;
 /// Maximum bytes of a tag and of the head of its reply.
 constexpr uint64_t kMaxTag = 32;
 
-/// Returns part of the artifact's own bytes without a copy. The slice keeps the artifact alive
-/// until gRPC has sent it.
+/// Returns a part of the artifact's bytes without a copy. The slice keeps the artifact alive until
+/// gRPC has sent it.
 grpc::Slice SliceOf(const ArtifactPtr& artifact, std::string_view bytes) {
   auto* owner = new ArtifactPtr(artifact);
   return grpc::Slice(
@@ -71,7 +71,7 @@ grpc::ByteBuffer EncodeTaggedReply(uint64_t tag, const BuildAnswer& answer,
   const ProtoWriter head =
       ProtoWriter().Number(Field::kTag, tag).Head(Field::kReply, reply.Length());
   std::vector<grpc::Slice> slices;
-  // Both are buffers of our own in memory, so Dump cannot fail.
+  // Both buffers are in memory, so Dump cannot fail.
   static_cast<void>(reply.Dump(&slices));
   slices.insert(slices.begin(), grpc::Slice(head.bytes()));
   return {slices.data(), slices.size()};

@@ -12,14 +12,14 @@
 
 namespace cccl_cache::daemon {
 
-/// Returns a BuildReply as sent over the wire, byte for byte as the generated code would write it.
-/// The artifacts' bytes are not copied but referenced in the Artifact. Artifacts of kinds that are
-/// not `wanted` (empty: all) are left out. One that would make the message larger than `limit`
-/// bytes goes without its bytes and is marked in_chunks.
+/// Returns an encoded BuildReply with the same bytes as from the generated code. The bytes of
+/// artifacts are not copied but referenced. Artifacts of kinds that are not `wanted` (empty for
+/// all) are left out. An artifact that would make the message larger than `limit` bytes is sent
+/// without its bytes and marked in_chunks.
 [[nodiscard]] grpc::ByteBuffer EncodeReply(const BuildAnswer& answer,
                                            const std::vector<ArtifactKind>& wanted, uint64_t limit);
 
-/// Returns the same as a BuildManyReply with this tag.
+/// As EncodeReply, but returns a BuildManyReply with this tag.
 [[nodiscard]] grpc::ByteBuffer EncodeTaggedReply(uint64_t tag, const BuildAnswer& answer,
                                                  const std::vector<ArtifactKind>& wanted,
                                                  uint64_t limit);
@@ -32,7 +32,7 @@ class ReplyChunks {
 
   ReplyChunks(const BuildAnswer& answer, const std::vector<ArtifactKind>& wanted);
 
-  /// Returns the bytes of all messages together.
+  /// Returns the total bytes of all messages.
   [[nodiscard]] uint64_t bytes() const;
   /// Returns false after the last message.
   [[nodiscard]] bool Next(grpc::ByteBuffer& message);

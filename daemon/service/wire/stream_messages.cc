@@ -18,7 +18,7 @@ namespace {
 
 namespace v1 = cccl_cache::v1;
 
-/// Maximum fields of one message, with unknown ones.
+/// Maximum fields of one message, including unknown fields.
 constexpr int kMaxFieldsOfOne = 64;
 
 Error NotOfMany() {
@@ -27,7 +27,7 @@ Error NotOfMany() {
 }
 
 constexpr uint64_t kMaxContents = 1u << 20;
-/// Maximum bytes besides the contents: enough for a thousand answers without any.
+/// Maximum bytes besides the contents: enough for a thousand answers without contents.
 constexpr uint64_t kMaxHeads = 256u << 10;
 /// Maximum number of unknown fields.
 constexpr int kMaxOthers = 64;
@@ -39,7 +39,7 @@ Error NotAnswers(std::string_view what) {
                            what)};
 }
 
-/// The fields of a FileAnswer, as they came.
+/// The fields of a FileAnswer as received.
 struct FileAnswer {
   int32_t kind = 0;
   std::pair<uint64_t, uint64_t> inode;
@@ -92,7 +92,7 @@ Result<CallerAnswer> Convert(const FileAnswer& message) {
   return answer;
 }
 
-/// Passes on the answer in the current field.
+/// Passes the answer in the current field to `exchange`.
 Status ReadAnswer(ProtoReader& outer, FileExchange& exchange) {
   const FileAnswer message = ReadFields(outer);
   if (!outer.ok()) return NotAnswers("it is damaged");

@@ -14,14 +14,14 @@
 
 namespace cccl_cache::daemon {
 
-/// The subject of one message of BuildMany: a build, or the cancellation of one.
+/// The subject of one message of BuildMany: a build, or the cancellation of a build.
 struct ManyRequest {
   uint64_t tag = 0;
   bool cancel = false;
 };
 
 /// Reads the tag, but neither decodes the build nor consumes the bytes. An error means that the
-/// bytes are no such message. It belongs to no build, so it ends the whole call.
+/// bytes are malformed. It belongs to no build, so it ends the whole call.
 [[nodiscard]] Result<ManyRequest> ReadManyRequest(const grpc::ByteBuffer& bytes);
 
 /// Reads the build in such a message.
@@ -38,9 +38,9 @@ struct ManyRequest {
 /// Returns a BuildWithFilesReply with these questions.
 [[nodiscard]] grpc::ByteBuffer EncodeQuestions(const std::vector<CallerQuestion>& questions);
 
-/// Passes the answers of a BuildWithFilesRequest to `exchange`, one at a time, so a message with a
-/// million of them costs no more memory than one. kInvalidRequest: it holds something else, or more
-/// than one message may hold.
+/// Passes the answers in a BuildWithFilesRequest to `exchange`, one at a time, so that a message
+/// with a million answers costs no more memory than one answer. kInvalidRequest: the message has
+/// other fields, or exceeds a limit.
 [[nodiscard]] Status ReadFileAnswers(const grpc::ByteBuffer& bytes, FileExchange& exchange);
 
 }  // namespace cccl_cache::daemon
