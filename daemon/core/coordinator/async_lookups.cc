@@ -79,7 +79,7 @@ void AsyncLookups::Park(BuildPtr build, BlockingPool& threads, Look look) {
       if (BuildPtr parked = table_.TakeParked(ticket)) next(std::move(parked));
     };
   };
-  // Parked before the threads get the look, so that they find the build parked.
+  // The build is parked first, so that the thread of the look finds it parked.
   table_.Park(std::move(build));
   const Status added = threads.Add(account, {.look = std::move(look.look),
                                              .then = resume(std::move(look.then)),

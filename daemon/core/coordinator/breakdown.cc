@@ -10,14 +10,14 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// Builds beyond these count in one row for all others. A row takes less than 1 KiB.
+// Builds of further accounts count in one row for all of them. A row takes less than 1 KiB.
 constexpr size_t kMaxAccounts = 1024;
 constexpr size_t kMaxCodegens = 64;
 constexpr std::string_view kOthers = "others";
 
-constexpr std::string_view kError = "error";  // the outcome of builds that have no other
+constexpr std::string_view kError = "error";  // the outcome of a build that ends with an error
 
-/// Appends the statistics of one family, with its help at the first.
+/// Appends the statistics of one family. The first has the family's help text.
 class Family {
  public:
   Family(std::string_view name, std::string_view help, std::vector<LabelledStatistic>& to)
@@ -45,7 +45,7 @@ class Family {
   std::vector<LabelledStatistic>& to_;
 };
 
-/// Returns the account whose row counts for this one.
+/// Returns the account in whose row this account counts.
 Account RowAccountOf(Account account) {
   return account.IsContainers() ? Account::OfUntoldContainers() : account;
 }
@@ -65,7 +65,7 @@ void AddOutcomes(Family& family, const std::string& labels,
   }
 }
 
-/// Returns the row of a key, or `others` if there are too many.
+/// Returns the row of a key, or `others` if there are too many rows.
 template <typename Key, typename Row>
 Row& RowOf(std::map<Key, Row>& rows, const Key& key, size_t most, Row& others) {
   const auto found = rows.find(key);

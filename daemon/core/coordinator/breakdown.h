@@ -22,14 +22,14 @@ namespace cccl_cache::daemon {
 /// A histogram of durations.
 class DurationHistogram {
  public:
-  /// Upper bounds of the buckets but the last, in seconds.
+  /// Upper bounds in seconds of the buckets, except the last bucket, which has none.
   static constexpr std::array kBounds = {0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005,
                                          0.01,   0.025,   0.05,   0.1,   0.25,   0.5,
                                          1.0,    2.5,     5.0,    10.0,  30.0,   60.0};
 
   void Add(std::chrono::microseconds duration);
   [[nodiscard]] uint64_t count() const;
-  /// Returns the number of durations up to this bound; kBounds.size() stands for no bound.
+  /// Returns the number of durations up to this bound. kBounds.size() stands for no bound.
   [[nodiscard]] uint64_t CountUpTo(size_t bound) const;
   [[nodiscard]] std::chrono::microseconds mean() const {
     return count() == 0 ? std::chrono::microseconds{0} : sum_ / static_cast<int64_t>(count());
@@ -41,22 +41,22 @@ class DurationHistogram {
   std::chrono::microseconds sum_{0};
 };
 
-/// One statistic with labels as OpenMetrics writes them: `kind="nvrtc",outcome="hit"`. Names that
-/// end in `_bucket`, `_sum` and `_count` are parts of a histogram.
+/// One statistic with labels in OpenMetrics' notation: `kind="nvrtc",outcome="hit"`. Names that end
+/// in `_bucket`, `_sum` and `_count` are parts of a histogram.
 struct LabelledStatistic {
   std::string name;
   std::string labels;
   double value = 0;
-  std::string_view help = {};  ///< only with the first of a family
+  std::string_view help = {};  ///< set only in the first statistic of a family
 };
 
 /// Returns the name of a toolchain in statistics: "13.0 1f2e3d4c". Two installations of one version
-/// differ in the id. Has no characters that a label has to escape.
+/// differ in the id. The name needs no escapes in a label.
 [[nodiscard]] std::string ToolchainLabel(const std::string& version, const Digest& id);
 
-/// Totals of the answered builds by the account that asked and by kind and toolchain, and how long
-/// they took: since the daemon started, or since the last Clear. All accounts of containers count
-/// as one, because they come and go for as long as the daemon runs. Thread-safe.
+/// Totals of the answered builds by account, and by kind and toolchain, with their durations: since
+/// the start of the daemon or the last Clear. All accounts of containers count as one, because
+/// there may be any number of them while the daemon runs. Thread-safe.
 class BuildBreakdown {
  public:
   void Add(const BuildRecord& record);
@@ -66,21 +66,21 @@ class BuildBreakdown {
   using Codegen = std::pair<std::string_view, std::string>;  ///< kind and toolchain
   /// Returns the mean duration of the compiles of each kind and toolchain.
   [[nodiscard]] std::map<Codegen, std::chrono::microseconds> MeanCompiles() const;
-  /// Returns the statistics by toolchain, and those of one account, or of all if none is given. A
-  /// container has none of its own.
+  /// Returns the statistics by toolchain, and those of one account, or of all accounts without an
+  /// argument. A container has no statistics of its own.
   [[nodiscard]] std::vector<LabelledStatistic> Take(std::optional<Account> only) const;
 
  private:
   struct Row {
     std::map<std::string_view, uint64_t> outcomes;  ///< keys are literals
     std::chrono::microseconds saved{0};
-    uint64_t saved_unknown = 0;  ///< hits and joins whose compile time is not known
+    uint64_t saved_unknown = 0;                     ///< hits and joins with an unknown compile time
     std::map<std::string_view, uint64_t> deposits;  ///< by outcome; keys are literals
     DurationHistogram compiles;
   };
   struct Rows {
     std::map<Account, Row> accounts;
-    Row other_accounts;  ///< all beyond the bound
+    Row other_accounts;  ///< all further accounts
     std::map<Codegen, Row> codegens;
     Row other_codegens;
     DurationHistogram hits;

@@ -22,28 +22,28 @@ class Builder {
 
   virtual ~Builder() = default;
 
-  /// `done` runs exactly once, before Start returns (a hit, an error) or later on another thread,
-  /// never under a lock of the builder; after Leave it may or may not run.
+  /// `done` runs exactly once: before Start returns (a hit, an error), or later on another thread.
+  /// No lock of the builder is held then. After Leave it may or may not run.
   virtual Ticket Start(std::shared_ptr<const BuildRequest> request, const Caller& caller,
                        Done done) = 0;
 
-  /// The caller no longer waits. When the last waiter leaves a flight, its compile is cancelled. A
-  /// build with on_miss = finish continues, and keeps `done` until its end. Unknown and finished
-  /// tickets are ignored.
+  /// Records that the caller does not wait any more. When the last waiter leaves a flight, its
+  /// compile is cancelled. A build with on_miss = finish continues, and keeps `done` until its end.
+  /// Unknown and finished tickets are ignored.
   virtual void Leave(Ticket ticket) = 0;
 
-  /// Answers whether this build would be a hit, and if not, why: a dry run, which ends before it
-  /// would join a flight. `done` runs once, as for Start.
+  /// Explains whether this build would be a hit, and if not, why. It is a dry run, which ends
+  /// before it would join a flight. `done` runs once, as for Start.
   virtual Ticket Explain(std::shared_ptr<const BuildRequest> request, const Peer& peer,
                          Explainer::Done done) = 0;
 
-  /// Answers why a key was compiled: see Explainer::OfKey. `done` runs once, on a thread that reads
-  /// the disk for this user, or never if the builder ends before. If too many reads are queued,
-  /// `done` runs before this returns.
+  /// Explains why a key was compiled: see Explainer::OfKey. `done` runs once, on a thread that
+  /// reads the disk for this user. It never runs if the builder ends before, and runs before the
+  /// return if too many reads are queued.
   virtual void ExplainKey(const DigestPrefix& key, const Peer& peer, Explainer::Done done) = 0;
 
-  /// Returns the request of a build that this user waits for, by a key of FlightActivity, to be
-  /// explained; null if there is none. See FlightTable::RequestOf.
+  /// Returns the request of a build for which this user waits, by a key of FlightActivity, for an
+  /// explanation. Null if there is none. See FlightTable::RequestOf.
   [[nodiscard]] virtual Result<std::shared_ptr<const BuildRequest>> RequestOf(
       const DigestPrefix& key, const Peer& peer) const = 0;
 };

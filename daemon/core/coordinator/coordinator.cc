@@ -15,12 +15,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Maximum waits of a build, in a row, for a toolchain that changed again while it was identified.
+// Maximum successive waits of a build for a toolchain that changes again while it is identified.
 constexpr int kMaxRescans = 4;
-// Maximum questions to other nodes of a build that may not be compiled, as of one that is: each
-// manifest and each change of names may lead to another artifact.
+// Maximum questions to other nodes for a build that may not be compiled, the same as for other
+// builds: each manifest and each change of names may lead to another artifact.
 constexpr int kMaxPeeks = 8;
-// Memory for the builds that `explain` compares with, of all users together.
+// Memory for the builds with which `explain` compares, of all users together.
 constexpr size_t kHistoryBytes = 64 << 20;
 // A request of this size is planned within about a millisecond.
 constexpr size_t kLargeRequest = 256 << 10;
@@ -86,7 +86,7 @@ BuildCoordinator::Ticket BuildCoordinator::Explain(std::shared_ptr<const BuildRe
 }
 
 BuildCoordinator::Ticket BuildCoordinator::Enter(BuildPtr build) {
-  // Files that a caller sends are gone with it.
+  // A caller that sends its files takes them along when it leaves.
   const bool finishes = build->request->on_miss == MissAction::kFinish && build->files == nullptr &&
                         build->dry_run == nullptr;
   const Ticket ticket = table_.Open(finishes);
@@ -96,9 +96,9 @@ BuildCoordinator::Ticket BuildCoordinator::Enter(BuildPtr build) {
   return ticket;
 }
 
-// The way of a build, step by step. A step that has to wait hands the build over and returns. The
-// thread that gets the awaited value continues here, at the same step. Never blocks, and holds no
-// lock across a step.
+// The steps of a build. A step that must wait gives the build away and returns. The thread that
+// gets the awaited value continues here with the same step. Never blocks, and holds no lock across
+// a step.
 void BuildCoordinator::Advance(BuildPtr build) {
   const uid_t uid = build->peer.uid;
   while (true) switch (build->step) {
@@ -160,8 +160,8 @@ void BuildCoordinator::Advance(BuildPtr build) {
         const KnownClosure* const closure = found.closure;
         build->findings.closure = closure;
         if (closure == nullptr) break;
-        // Saves later questions to this client. About files that the daemon opens by path it asks
-        // no client.
+        // Spares this client later questions. The daemon asks no client about files that it opens
+        // by path.
         if (build->files != nullptr && !IsOfToolchain(closure->closure)) {
           cache_.NoteHad(closure->key, build->peer);
         }
@@ -185,7 +185,7 @@ void BuildCoordinator::Advance(BuildPtr build) {
           PlanUnderRealNames(*build);
           break;
         }
-        // Its result can't serve a later caller.
+        // The result can't serve a later caller.
         if (!build->plan->uncacheable_reason.empty()) table_.EndWithCaller(build->ticket);
         if (build->MayBeCompiled()) return flights_.Join(std::move(build));
         build->step = Step::kElsewhere;
@@ -208,8 +208,8 @@ void BuildCoordinator::Advance(BuildPtr build) {
     }
 }
 
-// Plans the build for the toolchain that it selects. Returns null if the build has to wait for
-// either or is refused.
+// Plans the build for the toolchain that it selects. Returns null if the build must wait for
+// either, or was refused.
 BuildPtr BuildCoordinator::MakePlan(BuildPtr build) {
   if (build->toolchain == nullptr) {
     if (stopping_) {
@@ -247,7 +247,7 @@ BuildPtr BuildCoordinator::MakePlan(BuildPtr build) {
   return build;
 }
 
-// Parks the build, without a thread, until what changed on disk has been identified.
+// Parks the build, without a thread, until the change on disk has been identified.
 void BuildCoordinator::AwaitToolchain(BuildPtr build) {
   if (build->rescans >= kMaxRescans) return responder_.Answer(std::move(build), KeepsChanging());
   ++build->rescans;
@@ -261,8 +261,8 @@ void BuildCoordinator::AwaitToolchain(BuildPtr build) {
                               });
 }
 
-// Plans on another thread: scanning and hashing a large request here would delay this user's other
-// calls, which one thread serves.
+// Plans on another thread. Scanning and hashing a large request on this thread would delay this
+// user's other calls, which share the thread.
 void BuildCoordinator::AwaitPlan(BuildPtr build) {
   const auto plan = std::make_shared<std::optional<Result<BuildPlan>>>();
   auto work = [plan, request = build->request, toolchain = build->toolchain,
@@ -338,7 +338,7 @@ PlanEntry BuildCoordinator::ReadEntry(const BuildPlan& plan, uid_t uid, bool dry
   return entry;
 }
 
-// A dry run leaves the artifact in the tier where it lies.
+// A dry run does not copy the artifact to another tier.
 std::optional<FlightResult> BuildCoordinator::ReadArtifact(const Digest& key, uid_t uid,
                                                            bool dry_run) {
   if (!dry_run) return cache_.Find(key, uid);
@@ -351,13 +351,13 @@ std::optional<FlightResult> BuildCoordinator::ReadArtifact(const Digest& key, ui
 
 void BuildCoordinator::AwaitClosure(BuildPtr build) {
   const std::shared_ptr<const Manifest> manifest = build->ToCompare();
-  // Other callers send the files that the daemon lacks, or make a dry run.
+  // Other callers send the files that the daemon can't read, or make a dry run.
   const bool must_be_readable = build->files == nullptr && build->dry_run == nullptr;
   auto look = [manifest, whose = cache_.WhoseClosures(*manifest, build->peer.uid),
                must_be_readable](RequesterFiles& files) {
     TrueClosure found{.closure = manifest->FindTrue(files, whose)};
     if (found.closure == nullptr && must_be_readable) {
-      // Until this error the compiler would get the recorded answers, so its next question is known
+      // Up to this error the compiler would get the recorded answers, so its next question is known
       // too.
       found.files_needed = FilesNeededFor(manifest->closures.front().closure, files);
     }
@@ -366,8 +366,8 @@ void BuildCoordinator::AwaitClosure(BuildPtr build) {
   AwaitFiles(std::move(build), std::move(look));
 }
 
-// Returns whether the output shows paths, or may, so that the build has to be looked up under its
-// real paths before it joins a flight.
+// Returns whether the output shows paths or may show them, so that the build must be looked up
+// under its real paths before it joins a flight.
 bool BuildCoordinator::NeedsRealNames(const Build& build) {
   if (build.plan->path_dependent) return false;
   return build.shows_paths ||
@@ -440,8 +440,8 @@ void BuildCoordinator::ExplainElsewhere(BuildPtr build, Cluster::Peeked peeked) 
   }
   const bool has_manifest = peeked.found.size() > 1 && peeked.found.back() != nullptr;
   if (has_manifest) {
-    // Which artifact it is depends on the files: if one of these closures is true, its artifact is
-    // asked for.
+    // The files decide which artifact it is: if one of these closures is true, the other nodes are
+    // asked for its artifact.
     build->dry_run->manifest = cache_.ReadManifest(*build->plan, peeked.found.back());
     build->step = Step::kFiles;
   }
@@ -469,7 +469,7 @@ void BuildCoordinator::AwaitComparison(BuildPtr build) {
 
 void BuildCoordinator::AnswerHit(BuildPtr build, const FlightResult& hit, const Closure& closure) {
   if (build->dry_run) return responder_.Explain(std::move(build), explainer_.OfHit(hit.tier));
-  // An artifact that a user inserted is that user's alone, so it is not checked.
+  // An entry that a user has inserted is that user's alone, so it is not checked.
   if (!hit.private_to_user) flights_.Hit(*build, hit, closure);
   responder_.AnswerHit(std::move(build), hit, closure);
 }

@@ -35,27 +35,27 @@
 
 namespace cccl_cache::daemon {
 
-/// The main path of a build: request -> key -> look up -> join -> compile -> store -> answer.
-/// Thread-safe. Hits never wait for a compile; followers hold no thread.
+/// The sequence of a build: request -> key -> look up -> join -> compile -> store -> answer.
+/// Thread-safe. Hits never wait for a compile, and followers hold no thread.
 class BuildCoordinator final : public Builder {
  public:
-  /// Parts that the coordinator uses; each must outlive it. The toolchains must have stopped
-  /// calling back when the coordinator ends.
+  /// The parts of the coordinator, which must outlive it. The toolchains must have stopped their
+  /// callbacks when the coordinator ends.
   struct Parts {
     Toolchains& toolchains;
     Compiler& compiler;
     FileAccess& files;
     std::vector<Tier*> tiers;  ///< in the order in which they are asked
     Statistics& statistics;
-    EvictionLog& eviction_log;   ///< what the tiers dropped, and who looks for it
+    EvictionLog& eviction_log;   ///< the entries that the tiers have dropped
     Responder::Observe observe;  ///< called once per answered build; may be empty
     std::function<void(std::string_view)> report = {};  ///< messages for the operator
-    AnsweredBuilds* answered = nullptr;  ///< records which user got which result; null: none
-    PrivateEntries* own = nullptr;       ///< one user's entries, asked first; null: none
-    /// Contents of files that callers sent; null: no caller sends any.
+    AnsweredBuilds* answered = nullptr;  ///< records each user's results; null for none
+    PrivateEntries* own = nullptr;       ///< entries of single users, asked first; null for none
+    /// Contents of files that callers have sent. Null if no caller sends files.
     std::shared_ptr<SentContents> sent_contents = nullptr;
-    Cluster* cluster = nullptr;     ///< other nodes, asked before a compile; null: none
-    FindAccount find_account = {};  ///< empty: each uid counts as itself
+    Cluster* cluster = nullptr;     ///< the other nodes, asked before a compile; null for none
+    FindAccount find_account = {};  ///< empty: each uid counts as its own account
   };
 
   BuildCoordinator(Parts parts, const BuildLimits& limits);
@@ -75,14 +75,14 @@ class BuildCoordinator final : public Builder {
     return table_.RequestOf(key, peer.uid);
   }
 
-  /// Takes no more builds, and returns when those in progress have ended or `deadline` has passed.
+  /// Takes no more builds. Returns when the builds in progress have ended or `deadline` has passed.
   void Drain(std::chrono::milliseconds deadline);
 
   [[nodiscard]] BuildGauges Gauges() const { return flights_.Gauges(); }
   /// Returns the waiting and running builds that this peer may see.
   [[nodiscard]] BuildActivity Activity(const Peer& peer) const { return flights_.Activity(peer); }
 
-  /// Returns the cache of builds, which lives as long as the coordinator.
+  /// Returns the cache of builds. It lives as long as the coordinator.
   [[nodiscard]] BuildCache& cache() { return cache_; }
 
  private:
@@ -90,7 +90,7 @@ class BuildCoordinator final : public Builder {
   BuildPtr MakePlan(BuildPtr build);
   Ticket Enter(BuildPtr build);
 
-  // Each parks the build until its value arrives, and then advances it.
+  // Park the build until its value arrives, and then advance it.
   void AwaitToolchain(BuildPtr build);
   void AwaitPlan(BuildPtr build);
   void AwaitQuarantine(BuildPtr build);
@@ -100,26 +100,27 @@ class BuildCoordinator final : public Builder {
   void AwaitArtifact(BuildPtr build);
   void AwaitElsewhere(BuildPtr build);
   void AwaitComparison(BuildPtr build);
-  /// Advances the build with the value of `look`, which reads the caller's files.
+  /// Advances the build with the result of `look`, which reads the caller's files.
   template <typename Look>
   void AwaitFiles(BuildPtr build, Look look);
-  /// The same for a read of the daemon's disk; a disk that does not answer gives an empty value.
+  /// As AwaitFiles, for a read of the daemon's disk. If the disk does not answer, the value is
+  /// empty.
   template <typename Read>
   void AwaitDisk(BuildPtr build, Read read);
 
   [[nodiscard]] Result<BuildPlan> Plan(const Build& build) const;
   [[nodiscard]] std::shared_ptr<RequesterFiles> FilesOf(const Build& build) const;
-  /// Blocks on the disk, unless the cache says that it does not.
+  /// Blocks on the disk, unless the cache knows that it need not.
   PlanEntry ReadEntry(const BuildPlan& plan, uid_t uid, bool dry_run);
   std::optional<FlightResult> ReadArtifact(const Digest& key, uid_t uid, bool dry_run);
   bool NeedsRealNames(const Build& build);
   static void PlanUnderRealNames(Build& build);
   /// Returns whether to ask other nodes for the result of a build that may not be compiled.
   bool AsksElsewhere(Build& build) const;
-  /// Returns the finding about other nodes if only a key is known.
+  /// Returns the finding about other nodes for an explanation of a key.
   [[nodiscard]] TierLook NotAskedElsewhere() const;
   void TakeElsewhere(BuildPtr build, const Cluster::Peeked& peeked);
-  /// Keeps no entry of other nodes.
+  /// As TakeElsewhere, but keeps no entry of other nodes.
   void ExplainElsewhere(BuildPtr build, Cluster::Peeked peeked);
   void AnswerHit(BuildPtr build, const FlightResult& hit, const Closure& closure);
 
@@ -132,8 +133,8 @@ class BuildCoordinator final : public Builder {
   BuildHistory history_;
   Responder responder_;
   const Explainer explainer_;
-  AsyncLookups lookups_;  // its threads use all members until it is closed
-  Flights flights_;       // last: its threads use all of the above
+  AsyncLookups lookups_;  // its threads use all members until Close
+  Flights flights_;       // last member, because its threads use all others
 };
 
 }  // namespace cccl_cache::daemon

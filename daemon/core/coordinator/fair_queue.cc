@@ -13,10 +13,10 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// A hint, not a promise: enough for a slot to become free under common loads.
+// Only a hint: long enough for a slot to become free under common loads.
 constexpr std::chrono::milliseconds kRetryQueued{500};
 
-/// The lowest goes first.
+/// The lowest rank goes first.
 uint64_t RankOf(BuildPriority priority) {
   switch (priority) {
     case BuildPriority::kInteractive:
@@ -34,7 +34,7 @@ uint64_t RankOf(BuildPriority priority) {
 FairQueue::FairQueue(const Bounds& bounds, Run run, CompileMemory* memory,
                      std::function<void()> make_room)
     : bounds_(bounds), run_(std::move(run)), memory_(memory), make_room_(std::move(make_room)) {
-  // As many may run at once: parked items, and those that got their slots.
+  // As many items may run at once: the parked items, and the items with a slot.
   const size_t most = bounds_.slots + bounds_.relief_slots + bounds_.parked;
   threads_.reserve(most + 1);
   for (size_t i = 0; i < most; ++i) {
@@ -138,7 +138,7 @@ void FairQueue::RemoveFromLines(std::map<uint64_t, Waiting>::iterator item) {
   if (item->second.passed_by) {
     lacking_.remove(item->first);
     memory_->EndWait();
-    added_.NotifyOne();  // for an item that let this one go first
+    added_.NotifyOne();  // for an item that let this item go first
   }
   waiting_.erase(item);
 }
@@ -231,7 +231,7 @@ void FairQueue::RunNow(Turn turn) {
   if (turn.memory != nullptr && turn.memory->is_shared()) {
     for (const uint64_t passed : lacking_) ++*waiting_.at(passed).passed_by;
   }
-  if (!lacking_.empty()) added_.NotifyOne();  // there may be memory for another one
+  if (!lacking_.empty()) added_.NotifyOne();  // there may be memory for another item
   const auto running =
       running_.insert(running_.end(), Running{turn.item, account, *turn.busy, turn.memory.get()});
   running->waits = std::make_shared<Waits>(*this, *running);
@@ -295,7 +295,7 @@ FairQueue::Clock::time_point FairQueue::ParkWaiting() {
       next = std::min(next, due);
     } else if (running.waits_since && MayPark(running.account)) {
       SetParked(running, true);
-    } else {  // it may wait again, or be parked when a place is free
+    } else {  // it may wait again, or be parked when a parking place is free
       next = std::min(next, now + bounds_.park_after);
     }
   }

@@ -24,32 +24,32 @@
 
 namespace cccl_cache::daemon {
 
-/// Items that wait for one of a fixed number of slots and for memory; none holds one of these while
-/// it waits for the other. Each account has its own queue, ordered by priority and then by age, and
-/// the slots serve the queues in rotation. A queue of warm-ups alone gets a turn only if all queues
-/// are such. An item that several users wait for is in each of their queues and runs once, at the
-/// best of its places.
+/// Items that wait for one of a fixed number of slots and for memory. No item holds one while it
+/// waits for the other. Each account has its own queue, ordered by priority and then by age, and
+/// the slots serve the queues in rotation. A queue that has only warm-ups gets a turn only if all
+/// queues are such. An item for which several users wait is in each of their queues, and runs once,
+/// at the best of its places.
 ///
-/// Every item advances on a busy node: one goes before at most `per_uid` items of the next better
-/// priority that came later, and a queue of warm-ups gets a turn after `turns_of_others` turns of
-/// other queues.
+/// Every item advances on a busy node. At most `per_uid` later items of the next better priority go
+/// before it, and a queue of warm-ups gets a turn after `turns_of_others` turns of other queues.
 ///
-/// Containers: while a user of the node waits, containers get no two turns in a row, and at most
+/// Containers: while a user of the node waits, containers get no two successive turns, and at most
 /// half of the slots. They share turns along the tree of control groups: the groups below one group
-/// take turns for its share. So a container that makes groups gains no turn.
+/// take turns for its share. A container that makes groups thus gains no turn.
 ///
-/// Memory: an item whose memory does not fit lets others go first, in its own queue too. While
-/// items wait for memory, users without a running item come first. An item that `kMaxPassedBy`
-/// others passed by taking shared memory is next, and they get only of the reserve (CompileMemory).
+/// Memory: an item whose memory does not fit lets other items go first, also in its own queue.
+/// While items wait for memory, users without a running item come first. After `kMaxPassedBy`
+/// others have passed an item by taking shared memory, it is next, and they get only memory of the
+/// reserve (CompileMemory).
 ///
-/// Parking: after an item has waited for its requester's files for `park_after` in all, each
+/// Parking: after an item has waited for its requester's files for `park_after` in total, each
 /// further wait frees its slot, and it continues without a slot. An account with its maximum of
 /// parked items does not take the last free slot.
 ///
-/// Relief: if items of others hold all slots, an account without a running item that has waited for
-/// `relief_after` gets one of a few relief slots, unless it has warm-ups alone. If none is left, an
-/// item that holds a slot and has waited for its requester for `give_way_after` in all is told to
-/// end. Thread-safe.
+/// Relief: if other accounts' items hold all slots, an account without a running item that has
+/// waited for `relief_after` gets one of a few relief slots, unless it has only warm-ups. If none
+/// is left, an item with a slot that has waited for its requester for `give_way_after` in total is
+/// told to end. Thread-safe.
 class FairQueue {
  public:
   using Clock = std::chrono::steady_clock;
@@ -66,50 +66,51 @@ class FairQueue {
     uint64_t turns_of_others = 64;
   };
   using Run = std::function<void(uint64_t item)>;
-  /// The number of starts that an item whose memory does not fit lets pass.
+  /// The number of starts that may pass an item whose memory does not fit.
   static constexpr size_t kMaxPassedBy = 8;
 
-  /// Receives the beginning and end of a running item's waits for its requester. Does nothing once
-  /// the item has ended, and may outlive the queue. Thread-safe.
+  /// Receives the beginning and end of a running item's waits for its requester. Does nothing after
+  /// the item has ended. May outlive the queue. Thread-safe.
   class Waits;
 
-  /// `run` is called on a thread of its own for each item that runs. `make_room` is called when an
-  /// item begins to wait for memory. No lock is held then. `memory`: null: items start whatever
-  /// they need.
+  /// `run` is called on its own thread for each running item. `make_room` is called when an item
+  /// begins to wait for memory. No lock is held then. Without `memory` (null), items start
+  /// regardless of their need.
   FairQueue(const Bounds& bounds, Run run, CompileMemory* memory = nullptr,
             std::function<void()> make_room = {});
   ~FairQueue() { Close(); }
   FairQueue(const FairQueue&) = delete;
   FairQueue& operator=(const FairQueue&) = delete;
 
-  /// Starts no more items, and returns when the running ones have returned. Called by one thread.
+  /// Starts no more items. Returns when the running items have returned. Called by one thread.
   void Close();
 
   /// Adds the item, of the given kind for this account, to the account's queue. An item that waits
-  /// there already rises if this priority is higher. One that waits in another account's queue
-  /// stays there too; for it a full queue is no error. Returns kOverloaded if the item is new and
-  /// the account's queue or the whole is full.
+  /// in this queue already rises if this priority is higher. An item that waits in another
+  /// account's queue stays in it too, and a full queue is no error for it. Returns kOverloaded if
+  /// the item is new and the account's queue or the whole queue is full.
   Status Add(uint64_t item, Account account, BuildPriority priority = BuildPriority::kNormal,
              const CompileMemory::Kind& kind = {});
-  /// Removes the item from all queues. Returns false if it did not wait (any more).
+  /// Removes the item from all queues. Returns false if it did not wait.
   bool Remove(uint64_t item);
 
-  /// Must be called when a compile that is no item has freed its memory.
+  /// Must be called when a compile outside of the queue has freed its memory.
   void MemoryFreed();
 
-  /// Require that the item runs.
+  /// Require that the item is running.
   [[nodiscard]] std::shared_ptr<Waits> WaitsOf(uint64_t item) const;
-  [[nodiscard]] CompileMemory::Running* MemoryOf(uint64_t item) const;  ///< null: without
+  [[nodiscard]] CompileMemory::Running* MemoryOf(uint64_t item) const;  ///< null without memory
 
   [[nodiscard]] size_t waiting() const;
   [[nodiscard]] size_t running() const;
-  /// Sets `slots`, `running`, `queued` and `accounts`: of one account, or of all if none is given.
+  /// Sets `slots`, `running`, `queued` and `accounts`, of one account or, without an argument, of
+  /// all.
   void Describe(std::optional<Account> only, BuildActivity* activity) const;
 
  private:
   struct Place {
-    uint64_t order = 0;   ///< the lowest goes first
-    uint64_t number = 0;  ///< of the item, in the order in which they came to this queue
+    uint64_t order = 0;   ///< the lowest place goes first
+    uint64_t number = 0;  ///< number of the item in the order of arrival in this queue
     BuildPriority priority = BuildPriority::kNormal;
     auto operator<=>(const Place&) const = default;
   };
@@ -121,28 +122,30 @@ class FairQueue {
     [[nodiscard]] bool is_urgent() const { return warm_ups < items.size(); }
 
     std::map<Place, Entry> items;
-    size_t warm_ups = 0;  ///< of the items
+    size_t warm_ups = 0;  ///< number of items that are warm-ups
     uint64_t last_number = 0;
-    uint64_t last_turn = 0;  ///< of this queue; of all when it began
+    uint64_t last_turn = 0;  ///< turn number of this queue's last turn; initially that of all
+                             ///< queues
     Clock::time_point since = Clock::now();
   };
   struct Group {
-    size_t lines = 0;        ///< of the accounts below
-    uint64_t last_turn = 0;  ///< of these; of all when the first queue began
+    size_t lines = 0;        ///< number of queues below the group
+    uint64_t last_turn = 0;  ///< turn number of the last turn below; initially that of all queues
   };
   struct Waiting {
     std::map<Account, Place> lines;
-    std::optional<size_t> passed_by = std::nullopt;  ///< while it waits for memory
+    std::optional<size_t> passed_by = std::nullopt;  ///< set while it waits for memory
   };
 
-  /// An item that runs.
+  /// A running item.
   struct Running {
     uint64_t item;
     Account account;
-    HeldInAll& busy;  ///< the kind of slot that it holds unless it is parked
+    HeldInAll& busy;  ///< the kind of slot that it holds, unless it is parked
     CompileMemory::Running* memory = nullptr;
-    std::optional<Clock::time_point> waits_since = std::nullopt;  ///< for its requester
-    Clock::duration waited{0};                                    ///< before that
+    std::optional<Clock::time_point> waits_since = std::nullopt;  ///< set while it waits for its
+                                                                  ///< requester
+    Clock::duration waited{0};                                    ///< total of its earlier waits
     bool parked = false;
     bool gives_way = false;
     std::shared_ptr<Waits> waits = nullptr;
@@ -157,24 +160,24 @@ class FairQueue {
   void Serve(std::stop_token stop);
   /// Parks items that wait for long, and wakes a thread when relief is due.
   void LookOut(std::stop_token stop);
-  /// Returns the next item to run now, which has its memory, if any.
+  /// Returns the next item to run. It has its memory, if it needs any.
   std::optional<Turn> NextTurn() REQUIRES(mutex_);
-  /// Returns the accounts that may have a turn for a free slot, in rotation.
+  /// Returns the accounts that may get a free slot, in rotation.
   std::vector<Account> Ready() const REQUIRES(mutex_);
-  /// Returns the account, of these, whose turn it is.
+  /// Returns which of these accounts has the next turn.
   Account FirstOf(const std::vector<Account>& ready) const REQUIRES(mutex_);
   [[nodiscard]] bool ContainersHadTheirs() const REQUIRES(mutex_);
-  /// Returns the item that is next as soon as its memory fits, and an account for which it may have
-  /// a free slot.
+  /// Returns the item that must be next as soon as its memory fits, and an account for which it may
+  /// get a free slot.
   [[nodiscard]] std::optional<std::pair<uint64_t, Account>> Overdue() const REQUIRES(mutex_);
-  /// Takes memory for an item of the account: the first one that fits.
+  /// Takes memory for the first item of the account whose memory fits.
   std::optional<Turn> Try(Account account, bool may_share, HeldInAll* busy) REQUIRES(mutex_);
   std::optional<Turn> Try(const Entry& entry, Account account, bool may_share, HeldInAll* busy)
       REQUIRES(mutex_);
-  /// Returns when the control groups on the way to the account had their last turn, and the account
-  /// itself. Of two accounts, the lower one is to have its turn first.
+  /// Returns the turn numbers of the last turns of the control groups on the way to the account,
+  /// and of the account itself. Of two accounts, the lower one has its turn first.
   std::vector<uint64_t> LastTurns(Account account) const REQUIRES(mutex_);
-  /// Runs the item, without the lock.
+  /// Runs the item without the lock.
   void RunNow(Turn turn) REQUIRES(mutex_);
   [[nodiscard]] bool MayPark(Account account) const REQUIRES(mutex_);
   [[nodiscard]] bool MayTakeFreeSlot(Account account) const REQUIRES(mutex_);
@@ -185,20 +188,21 @@ class FairQueue {
   /// next check.
   Clock::time_point ParkWaiting() REQUIRES(mutex_);
   struct Relief {
-    std::vector<Account> accounts = {};  ///< to have a relief slot now
+    std::vector<Account> accounts = {};  ///< accounts that get a relief slot now
     HeldInAll lacking = {};              ///< accounts that are due and find no slot
     Clock::time_point next = {};         ///< time of the next check
   };
   Relief Relieved() const REQUIRES(mutex_);
-  /// Returns the item to end now, so that an account gets a slot, or null. Items of the node's
-  /// users don't end for containers. Lowers `next` to the time at which an item may have to end.
+  /// Returns the item that must end now, so that an account gets a slot, or null. Items of the
+  /// node's users don't end for containers. Lowers `next` to the time at which an item may have to
+  /// end.
   Running* MustGiveWay(const HeldInAll& lacking, Clock::time_point* next) REQUIRES(mutex_);
-  /// Removes the item from all queues; the account's turn is over.
+  /// Removes the item from all queues, and ends the account's turn.
   void Take(uint64_t item, Account account) REQUIRES(mutex_);
   [[nodiscard]] Place PlaceOf(uint64_t number, BuildPriority priority) const;
   static void AddTo(Line& line, const Place& place, const Entry& entry);
   static Entry RemoveFrom(Line& line, const Place& place);
-  /// Gives the item this priority in the account's queue unless it has a better one.
+  /// Raises the item to this priority in the account's queue, unless it has a better one.
   void Raise(uint64_t item, Account account, BuildPriority priority) REQUIRES(mutex_);
   void RemoveFromLines(std::map<uint64_t, Waiting>::iterator item) REQUIRES(mutex_);
 
@@ -208,48 +212,49 @@ class FairQueue {
   const std::function<void()> make_room_;
 
   mutable Mutex mutex_;
-  CondVar added_;    ///< there may be something to run, for one thread
+  CondVar added_;    ///< signals one thread that there may be an item to run
   CondVar changed_;  ///< wakes LookOut, which computes its next check
-  std::map<Account, Line> lines_ GUARDED_BY(mutex_);     ///< no empty queues
-  std::list<Account> rotation_ GUARDED_BY(mutex_);       ///< the accounts of lines_
-  std::map<uint64_t, Group> groups_ GUARDED_BY(mutex_);  ///< on the ways of lines_
+  std::map<Account, Line> lines_ GUARDED_BY(mutex_);     ///< queues with items
+  std::list<Account> rotation_ GUARDED_BY(mutex_);       ///< the accounts in lines_
+  std::map<uint64_t, Group> groups_ GUARDED_BY(mutex_);  ///< the groups on the ways to lines_
   std::map<uint64_t, Waiting> waiting_ GUARDED_BY(mutex_);
   std::list<uint64_t> lacking_ GUARDED_BY(mutex_);  ///< items that wait for memory, in order
-  bool needs_room_ GUARDED_BY(mutex_) = false;      ///< make_room is to be called
-  std::map<Account, size_t> running_of_ GUARDED_BY(mutex_);  ///< no zeros; parked ones count
-  std::map<Account, size_t> parked_of_ GUARDED_BY(mutex_);   ///< no zeros
+  bool needs_room_ GUARDED_BY(mutex_) = false;      ///< whether make_room must be called
+  std::map<Account, size_t> running_of_ GUARDED_BY(mutex_);  ///< without zeros; includes parked
+                                                             ///< items
+  std::map<Account, size_t> parked_of_ GUARDED_BY(mutex_);   ///< without zeros
   size_t waiting_in_containers_ GUARDED_BY(mutex_) = 0;      ///< places in queues of containers
   std::list<Running> running_ GUARDED_BY(mutex_);
   HeldInAll busy_slots_ GUARDED_BY(mutex_);
   HeldInAll busy_relief_slots_ GUARDED_BY(mutex_);
   HeldInAll parked_ GUARDED_BY(mutex_);
   bool containers_had_last_turn_ GUARDED_BY(mutex_) = false;
-  uint64_t turns_ GUARDED_BY(mutex_) = 0;    ///< of all queues so far
+  uint64_t turns_ GUARDED_BY(mutex_) = 0;    ///< total of all queues
   uint64_t changes_ GUARDED_BY(mutex_) = 0;  ///< of waiting and running items
 
-  std::vector<std::jthread> threads_;  // last member: ended first
+  std::vector<std::jthread> threads_;  // last member, so that they end first
 };
 
 class FairQueue::Waits {
  public:
   Waits(FairQueue& queue, Running& running) : queue_(queue), running_(&running) {}
 
-  /// `who` identifies the wait. Only the last one that began counts: an earlier one was given up.
+  /// `who` identifies the wait. Only the last wait counts, because an earlier wait was given up.
   void Begin(const void* who);
   void End(const void* who);
-  void Close();  ///< the item has ended
-  /// Requested, without a lock, when the item is to end, because others need its slot.
+  void Close();  ///< called after the end of the item
+  /// A stop is requested, without a lock, when the item must end because others need its slot.
   [[nodiscard]] std::stop_token gives_way() const { return gives_way_.get_token(); }
 
  private:
   friend class FairQueue;
 
   std::stop_source gives_way_;
-  FairQueue& queue_;  ///< alive while `running_` is set
+  FairQueue& queue_;  ///< valid while `running_` is set
 
-  Mutex mutex_;  ///< locked before that of the queue
+  Mutex mutex_;  ///< locked before the mutex of the queue
   Running* running_ GUARDED_BY(mutex_);
-  const void* who_ GUARDED_BY(mutex_) = nullptr;  ///< waits; null: nothing does
+  const void* who_ GUARDED_BY(mutex_) = nullptr;  ///< the present wait; null for none
 };
 
 }  // namespace cccl_cache::daemon

@@ -18,13 +18,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A toolchain that changes under three compiles in a row is being installed: answer, keep nothing.
+// A toolchain that changes during three successive compiles is being installed, so the build is
+// answered and not kept.
 constexpr int kMaxRestarts = 3;
 // How often a build gives up its turn because another flight of its fingerprint ended while it was
-// queued. If three results did not serve it, they have other headers.
+// queued. After three results that did not serve it, its headers are likely to differ.
 constexpr int kMaxOvertaken = 3;
-// Maximum questions of a build to shelves and other nodes: for manifests, which differ between
-// places, for the artifact of the true closure, and for both again under the real names.
+// Maximum questions of a build to shelves and other nodes: for manifests, which may differ between
+// them, for the artifact of the true closure, and for both again under the real names.
 constexpr int kMaxAsked = 8;
 
 Digest FlightOfView(const BuildPlan& plan, const CallerFilesPtr& files) {
@@ -49,7 +50,7 @@ bool IsAlone(const Build& waiter) {
 
 IdleJobs::Bounds SameSlots(const FairQueue::Bounds& queue) { return {.slots = queue.slots}; }
 
-// Returns the key of a flight of one caller alone.
+// Returns the key of a flight that belongs to one caller alone.
 Digest FlightOfCaller(const Build& waiter) {
   Hasher hasher;
   hasher.AppendValue("flight", waiter.plan->flight.View());
@@ -57,7 +58,7 @@ Digest FlightOfCaller(const Build& waiter) {
   return hasher.Finish();
 }
 
-// Returns whether the plan's files are the waiter's files too, so that the waiter may get the
+// Returns whether the plan's files are also the waiter's files, so that the waiter may get the
 // result.
 bool SameFiles(const Build& waiter, const BuildPlan& plan, bool sent) {
   if (!waiter.flight.joined_before_start) return false;
@@ -77,7 +78,7 @@ bool Matches(const Build& waiter, const BuildPlan& plan, const FlightResult& fli
   if (flight_result.tier != TierName::kNone) return true;
   if (flight_result.failed_files != nullptr && flight_result.failed_files != waiter.files)
     return false;
-  // This waiter sends the files that the daemon could not open for the leader.
+  // The waiter sends the files that the daemon could not open for the leader.
   const bool files_needed =
       flight_result.error && flight_result.error->code == ErrorCode::kFilesNeeded;
   if (files_needed && waiter.files != nullptr) return false;
@@ -88,7 +89,7 @@ bool Matches(const Build& waiter, const BuildPlan& plan, const FlightResult& fli
   return !flight_result.toolchain_changed || waiter.flight.restarts >= kMaxRestarts;
 }
 
-/// A requester's files. While they are awaited, the compile frees its slot.
+/// The files of a requester. The compile frees its slot during a wait for them.
 class WaitedFor final : public RequesterFiles {
  public:
   WaitedFor(std::unique_ptr<RequesterFiles> files, std::shared_ptr<FairQueue::Waits> waits)
@@ -124,8 +125,8 @@ class WaitedFor final : public RequesterFiles {
   const std::shared_ptr<FairQueue::Waits> waits_;
 };
 
-/// The error has no retry time, so the caller compiles by itself: its file system will be as slow
-/// later.
+/// The error has no retry time, so that the caller compiles locally: its file system will be as
+/// slow later.
 Error GaveWay() {
   return Error{ErrorCode::kOverloaded,
                "this compile waited long for files of its requester, and was ended because other "
@@ -183,8 +184,8 @@ void Flights::Hit(const Build& waiter, const FlightResult& hit, const Closure& c
 
 void Flights::Leave(Build::Ticket ticket) {
   const FlightTable::Left left = parts_.table.Leave(ticket);
-  // A flight with other waiters keeps its place in the queue of the caller that left: removing it
-  // would race with a new Join of the same user.
+  // A flight with other waiters keeps its place in the queue of the caller that has left. Its
+  // removal would race with a new Join of the same user.
   if (!left.last) return;
   queue_.Remove(left.flight);
   parts_.compile.statistics.Add(Counter::kCancelled);
@@ -202,10 +203,10 @@ BuildActivity Flights::Activity(const Peer& peer) const {
 }
 
 // Returns the key of a waiter's flight. All users share a flight as long as nothing is read outside
-// the toolchain. Otherwise only callers of one user share it, so that no user's disk holds up
-// another user. Two kinds of waiters share it with those that have the same files: one that started
-// again because the closure was not true for it, and one that has the real names because a file
-// names paths.
+// the toolchain. After that only callers of one user share it, so that no user's disk delays
+// another user. Two kinds of waiters share it only with waiters that have the same files: a waiter
+// that started again because the closure was not true for it, and a waiter with the real names
+// because a file names paths.
 Digest Flights::KeyFor(const Build& waiter) {
   const BuildPlan& plan = *waiter.plan;
   const bool of_view = waiter.flight.restarts > 0 || waiter.real_names;
@@ -243,7 +244,8 @@ void Flights::Join(BuildPtr waiter) {
   if (unqueued.missed && !joined.asking) parts_.compile.statistics.Add(Counter::kMisses);
   if (joined.started) return;
   if (joined.leads && shared) {
-    // Another flight of this key may have ended between our look-up and our joining: in memory.
+    // Another flight of this key may have ended between the look-up and the join. Its result is in
+    // memory.
     const std::optional<FlightResult> hit = parts_.cache.FindClosedInMemory(*plan);
     if (hit) return Land(joined.flight, plan, peer, *hit, nullptr);
   }
@@ -285,9 +287,9 @@ bool Flights::AskCluster(const FlightTable::Joined& joined, Wanted wanted) {
                          plan = kept](uid_t uid) { LooksOutsideElsewhere(flight, *plan, uid); }});
 }
 
-// Keeps another node's entries in the own tiers and looks the waiters up again, because the right
-// artifact depends on each waiter's files. A manifest alone does not end a running compile: perhaps
-// none of its closures is true here.
+// Keeps another node's entries in this node's tiers and looks the waiters up again, because the
+// right artifact depends on each waiter's files. A manifest alone does not end a running compile,
+// because perhaps none of its closures is true here.
 bool Flights::TakeFromCluster(uint64_t flight, const Wanted& wanted, const Cluster::Found& found) {
   const ArtifactPtr& artifact = found.entries.front();
   const ArtifactPtr& manifest = found.entries.back();
@@ -304,14 +306,15 @@ bool Flights::TakeFromCluster(uint64_t flight, const Wanted& wanted, const Clust
 }
 
 void Flights::NoteTime(BuildKind kind, std::chrono::microseconds time) {
-  constexpr int64_t kWeight = 16;  // of the remembered time against a shorter compile
+  constexpr int64_t kWeight = 16;  // weight of the remembered time against that of a shorter
+                                   // compile
   std::atomic<int64_t>& usual = usual_times_[static_cast<size_t>(kind)];
   const int64_t before = usual.load(std::memory_order_relaxed);
   const int64_t less = std::max<int64_t>(0, before - time.count());
   usual.store(less == 0 ? time.count() : before - less / kWeight, std::memory_order_relaxed);
 }
 
-// Runs one flight from its slot to its result, on a slot's thread.
+// Runs one flight from its slot to its result, on the slot's thread.
 void Flights::Run(uint64_t flight) {
   const auto started = parts_.table.Begin(flight);
   if (!started) return;
@@ -348,9 +351,9 @@ void Flights::Run(uint64_t flight) {
   Land(flight, started->plan, caller.peer, flight_result, known);
 }
 
-// Returns whether another flight of this fingerprint has ended since the leader looked, so that the
-// leader may find an answer now. A disk that stalls must hold no slot: recent results are in
-// memory.
+// Returns whether another flight of this fingerprint has ended since the leader's look-up, so that
+// the leader may find a result now. Looks only in memory, where recent results are, because a
+// stalled disk must not hold a slot.
 bool Flights::HasLanded(const BuildPlan& plan, uid_t uid, const Manifest* known) {
   if (known == nullptr) return parts_.cache.ManifestInMemory(plan, uid).all != nullptr;
   const auto now = parts_.cache.SharedManifestInMemory(plan);
@@ -362,7 +365,7 @@ void Flights::LooksOutside(uint64_t flight, const BuildPlan& plan, const Caller&
   const uid_t uid = caller.peer.uid;
   parts_.cache.NoteLooksOutside(plan, caller.peer.account());
   if (parts_.cluster != nullptr) {
-    // Container users have other numbers on other nodes.
+    // Users of containers have other numbers on other nodes.
     parts_.cluster->LooksOutside(plan.flight, IsContainerUser(uid) ? kOverflowUid : uid);
   }
   for (BuildPtr& waiter : parts_.table.TakeOthers(flight, uid, FlightOfUser(plan, caller))) {
@@ -371,7 +374,7 @@ void Flights::LooksOutside(uint64_t flight, const BuildPlan& plan, const Caller&
 }
 
 void Flights::LooksOutsideElsewhere(uint64_t flight, const BuildPlan& plan, uid_t uid) {
-  // The overflow uid stands for many users, also for those of other nodes' containers.
+  // The overflow uid stands for many users, including those of other nodes' containers.
   constexpr auto kNoUser = static_cast<uid_t>(-1);
   const bool nobody_here = uid == kOverflowUid || IsContainerUser(uid);
   const Peer peer{.uid = nobody_here ? kNoUser : uid};
@@ -393,7 +396,7 @@ void Flights::Land(uint64_t flight, const std::shared_ptr<const BuildPlan>& plan
     } else if (waiter->flight.restarts >= kMaxRestarts) {
       parts_.responder.Answer(std::move(waiter), KeepsChanging());
     } else {
-      // A caller that does not send its files gets an answer or is gone, so this ends.
+      // A caller that does not send its files gets an answer or leaves, so this ends.
       if (flight_result.failed_files == nullptr) ++waiter->flight.restarts;
       if (ShowsPathsOf(*waiter, *plan, flight_result)) waiter->shows_paths = true;
       if (flight_result.keepable())

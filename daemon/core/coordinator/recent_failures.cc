@@ -13,11 +13,11 @@ namespace {
 constexpr size_t kMaxText = 256;
 constexpr size_t kMaxSearched = 64 << 10;
 
-/// Returns the line of a compiler's log with the first error, or the first line.
+/// Returns the first line of a compiler's log with an error, or else the first line.
 std::string TellingLine(std::string_view log) {
   log = log.substr(0, kMaxSearched);
-  // An undefined name is often the cause of the errors above it. The bare word also stands in names
-  // and warnings.
+  // An undefined name is often the cause of the errors above it. The word "error" alone also occurs
+  // in names and warnings.
   size_t error = log.find("is undefined");
   if (error == std::string_view::npos) error = log.find("error:");
   if (error == std::string_view::npos) error = log.find("error");
@@ -25,7 +25,7 @@ std::string TellingLine(std::string_view log) {
   return ToUtf8(CutAtCharacter(log.substr(0, log.find('\n')), kMaxText));
 }
 
-/// Returns whether the client handles this error: it sends files, retries, asked for hits alone, or
+/// Returns whether the client handles this error: it sends files, retries, asked for hits only, or
 /// has left.
 bool IsAnsweredByClient(ErrorCode code) {
   return code == ErrorCode::kFilesNeeded || code == ErrorCode::kUploadNeeded ||

@@ -19,29 +19,29 @@
 
 namespace cccl_cache::daemon {
 
-/// A build that was answered with an error or that does not compile.
+/// A build that ended with an error or did not compile.
 struct Failure {
   std::chrono::system_clock::time_point time;
-  std::string_view kind;  ///< a literal
+  std::string_view kind;  ///< a string literal
   uid_t uid = 0;
   std::optional<Digest> key;  ///< of a build that does not compile
   std::string cause;          ///< "timed-out", "the compiler answered NVRTC_ERROR_COMPILATION"
-  std::string text;           ///< first line of the error or of the log, for this uid alone
+  std::string text;           ///< first line of the error or of the log; only for this uid
 };
 
 /// The last failures of each account. Thread-safe.
 class RecentFailures {
  public:
-  /// Maximum number of an account's failures that are kept, and maximum that Take returns.
+  /// Maximum number of failures that are kept per account, and that Take returns.
   static constexpr size_t kMax = 20;
 
-  /// Ignores successful builds, remembered failures, and errors that clients handle. A build that
-  /// does not lead its flight replaces an equal failure, so that one compile with many waiters does
-  /// not displace all others.
+  /// Records a failure. Ignores successful builds, remembered failures, and errors that clients
+  /// handle. A build that does not lead its flight replaces an equal failure, so that one compile
+  /// with many waiters does not displace all others.
   void Add(const BuildRecord& record);
-  /// Returns the newest failures first: all of this uid, or those of all users for an
-  /// administrator. Failures of other uids have no text, because it quotes what they compile.
-  /// kOverflowUid has no failures of its own.
+  /// Returns the newest failures first: those of this uid, or of all users for an administrator.
+  /// Failures of other uids have no text, because the text quotes their sources. kOverflowUid has
+  /// no failures of its own.
   [[nodiscard]] std::vector<Failure> Take(const Peer& peer) const;
 
  private:

@@ -16,14 +16,14 @@
 
 namespace cccl_cache::daemon {
 
-/// Answers callers: counts the build, has it logged, calls back once, and adds what was compiled to
-/// the history. A dry run is answered with an explanation, and nothing else is done for it. Does
-/// nothing for callers that have left. Thread-safe.
+/// Answers callers: counts the build, has it logged, calls its callback once, and adds compiled
+/// builds to the history. A dry run only gets its explanation. Does nothing for callers that have
+/// left. Thread-safe.
 class Responder {
  public:
   using Observe = std::function<void(const BuildRecord&)>;
 
-  /// The parts must outlive the responder; `answered` may be null, `observe` empty.
+  /// The parts must outlive the responder. `answered` may be null, and `observe` empty.
   struct Parts {
     FlightTable& table;
     Statistics& statistics;
@@ -34,39 +34,39 @@ class Responder {
   explicit Responder(Parts parts);
 
   void Answer(BuildPtr build, const Error& error);
-  /// Answers with an error that the request, or too many requests, caused, and counts it as
+  /// Answers with an error that the request or an overload has caused, and counts the build as
   /// refused.
   void Refuse(BuildPtr build, const Error& error);
-  /// Answers that the compiler recently died on these files.
+  /// Answers that the compiler recently crashed on these files.
   void AnswerQuarantined(BuildPtr build);
   /// Answers with the remembered failure of the build.
   void AnswerFailure(BuildPtr build);
-  /// Answers with an artifact from a tier: as a hit, or as the result that the build waited for.
-  /// `closure`: the one that is true for the caller and led to the artifact.
+  /// Answers with an artifact from a tier: as a hit, or as the result for which the build waited.
+  /// `closure` is the caller's true closure, which led to the artifact.
   void AnswerHit(BuildPtr build, const FlightResult& hit, const Closure& closure);
-  /// Answers with the result of the flight that the build waited in.
+  /// Answers with the result of the flight in which the build waited.
   void AnswerFlight(BuildPtr build, const FlightResult& flight_result);
   /// Answers a dry run.
   void Explain(BuildPtr build, Explanation explanation);
 
  private:
-  /// `kept`: the artifact is kept, so the user may export it.
+  /// `kept`: whether the artifact is cached, so that the user may export it.
   void Answer(BuildPtr build, Result<BuildAnswer> result, bool kept);
   void Record(const Build& build, const BuildAnswer& answer, const FlightResult& flight_result);
 
-  /// Records that this user received a kept artifact.
+  /// Records that this user got a cached artifact.
   void NoteAnswered(const Build& build, const Digest& key);
 
-  /// Returns the number of a request for its caller and the log. Numbers are unique also across
-  /// restarts, and do not reveal the count of requests between them.
+  /// Returns the number of a request for its caller and the log. Numbers are unique across
+  /// restarts, and do not reveal how many requests are between them.
   [[nodiscard]] uint64_t IdOf(Build::Ticket ticket) const;
 
   const Parts parts_;
-  const Digest secret_;  ///< of this daemon
+  const Digest secret_;  ///< of this run of the daemon
 };
 
-/// Returns the output as an answer to the caller of this plan: kBuilt or kFailed, with the log
-/// under the caller's own names.
+/// Returns the output as an answer to the caller of this plan: kBuilt or kFailed, with the caller's
+/// own names in the log.
 [[nodiscard]] BuildAnswer AnswerOf(const BuildPlan& plan, const CompileOutput& output);
 
 /// Returns a result without an error as an answer to one of the builds that waited for it.

@@ -13,7 +13,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Bounds in bytes of the caches in memory, for all users together.
+// Limits in bytes of the caches in memory, for all users together.
 constexpr size_t kFailureBytes = 64 << 20;
 constexpr size_t kQuarantineBytes = 16 << 20;  // some have closures
 constexpr size_t kExpectationBytes = 4 << 20;
@@ -112,7 +112,7 @@ std::optional<FlightResult> BuildCache::FindClosedInMemory(const BuildPlan& plan
 std::optional<FlightResult> BuildCache::FindInMemory(const Digest& key, uid_t uid) {
   if (!MayHaveOwn(uid, key)) return FindInMemory(key);
   PrivateEntries::Found own = own_->FindInMemory(uid, key);
-  // An entry of the user's own that the disk may have comes before the shared ones.
+  // If the disk may have an entry of the user's own, that entry comes before the shared entries.
   if (own.artifact == nullptr) return std::nullopt;
   return OwnResult(key, std::move(own));
 }
@@ -130,7 +130,7 @@ std::optional<TierName> BuildCache::WhereIs(const Digest& key, uid_t uid) {
     const PrivateEntries::Found own = own_->Get(uid, key);
     if (own.artifact != nullptr) return own.tier;
   }
-  // An entry in memory was verified when it came in. An entry in a slower tier may have decayed
+  // An entry in memory was verified when it was added. An entry in a slower tier may have decayed
   // since.
   for (size_t place = 0; place < tiers_.size(); ++place) {
     Tier& tier = *tiers_[place];
@@ -217,7 +217,7 @@ Result<Inserted> BuildCache::Insert(const Digest& fingerprint, const Closure& cl
   Tier& last = *tiers_.back();
   const bool there = last.Holds(key);
   if (!there) last.Put(key, artifact);
-  // Done even if the artifact is there already: builds find its key by the manifest.
+  // Also needed for an existing artifact, because builds find its key by the manifest.
   if (!closure.entries.empty()) manifests_.Add(fingerprint, {closure}, artifact->compile_time);
   if (there) return Inserted::kBefore;
   if (last.Holds(key)) return Inserted::kNow;
@@ -271,7 +271,8 @@ std::shared_ptr<const Manifest> BuildCache::ReadManifest(const BuildPlan& plan,
 
 void BuildCache::AddFromElsewhere(const Digest& key, const ArtifactPtr& artifact, TierName tier) {
   for (Tier* each : at_once_) each->Put(key, artifact);
-  // A shelf is a disk, too: its entries need no copy on this one, unless memory has no room.
+  // A shelf is a disk too, so its entries need no copy on this node's disk, unless memory has no
+  // room.
   const auto holds = [&key](Tier* each) { return each->Holds(key); };
   if (tier == TierName::kShelf && std::ranges::any_of(at_once_, holds)) return;
   for (Tier* each : tiers_) each->Put(key, artifact);

@@ -28,9 +28,9 @@ namespace {
 //   names   = u32 count, count * (text text)      name expression, lowered name; at most kMaxListed
 //   checksum = SHA-256 of all bytes before it
 //
-// The checksum covers part bytes and part digests alike, so decoding hashes each byte once and
-// takes the digests as they are: an attacker that can forge one can forge the checksum too. It
-// guards against decay, not against forgery; what comes from another node is signed outside this
+// The checksum covers the bytes of parts and their digests, so decoding hashes each byte once and
+// uses the digests as they are: an attacker that can forge a digest can forge the checksum too. It
+// protects against decay, not against forgery. Entries from other nodes are signed outside this
 // format.
 constexpr std::string_view kMagic = "CCCLENT\n";
 constexpr uint32_t kEntryVersion = 1;
@@ -42,7 +42,7 @@ static_assert(static_cast<uint8_t>(ArtifactKind::kOptixIr) + 1 == kPrecompiledLt
 constexpr size_t kPartMinimum = 1 + sizeof(Digest::bytes) + ByteReader::kEmptyText;
 constexpr size_t kNameMinimum = 2 * ByteReader::kEmptyText;
 
-/// Returns the bytes between the key and the checksum; none unless version, key and checksum are
+/// Returns the bytes between the key and the checksum. None unless version, key and checksum are
 /// right.
 std::optional<std::string_view> VerifiedBody(const Digest& key_asked, std::string_view bytes) {
   if (bytes.size() < sizeof(Digest::bytes)) return std::nullopt;
@@ -51,7 +51,7 @@ std::optional<std::string_view> VerifiedBody(const Digest& key_asked, std::strin
   if (header.Bytes(kMagic.size()) != kMagic) return std::nullopt;
   if (header.Take<uint32_t>() != kEntryVersion) return std::nullopt;
   if (header.Bytes(sizeof(Digest::bytes)) != key_asked.View()) return std::nullopt;
-  // Last, because only this check is expensive.
+  // The last check, because it is the only expensive one.
   if (Sha256(sealed).View() != bytes.substr(sealed.size())) return std::nullopt;
   return sealed.substr(kMagic.size() + sizeof(kEntryVersion) + sizeof(Digest::bytes));
 }

@@ -23,7 +23,7 @@ using std::chrono::system_clock;
 // clang-format on
 // Their version is that of the database's format (meta, "store.format").
 constexpr size_t kEvictionBytes = sizeof(uint8_t) + sizeof(uint64_t) + sizeof(Digest::bytes);
-// Milliseconds since 1970: far in the future, and no time_point overflows.
+// Milliseconds since 1970, in the far future. Larger values could overflow a time_point.
 constexpr uint64_t kLatest = 1ull << 43;
 constexpr EvictionCause kLastCause{static_cast<uint8_t>(EvictionCause::kCount) - 1};
 
@@ -43,7 +43,7 @@ StoredEviction Take(ByteReader& reader) {
   auto time = reader.Take<uint64_t>();
   if (time > kLatest) {
     reader.Fail();
-    time = 0;  // a time_point could not hold it
+    time = 0;  // a time_point can't hold the value
   }
   const Digest key{reader.Sha256()};
   return {key, {cause, system_clock::time_point(milliseconds(static_cast<int64_t>(time)))}};

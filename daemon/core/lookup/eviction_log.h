@@ -17,7 +17,7 @@ namespace cccl_cache::daemon {
 
 /// Why an entry is no longer kept. Stored: values never change.
 enum class EvictionCause : uint8_t {
-  kEvicted = 0,      ///< to keep within the limit, or by an administrator
+  kEvicted = 0,      ///< because of the limit, or by an administrator
   kCorrupt = 1,      ///< the entry did not verify
   kShadowCheck = 2,  ///< a new compile gave another result
   kCount,
@@ -26,9 +26,9 @@ enum class EvictionCause : uint8_t {
 /// Called by a tier when it drops an entry by itself, on any thread. May be empty.
 using OnEvict = std::function<void(const Digest& key, EvictionCause cause)>;
 
-/// Records in memory which entries left the tiers lately, when and why. It holds the last few
-/// thousand of each cause, so that many evictions of one cause drop none of another. The newest
-/// ones can be stored across a restart. Thread-safe.
+/// Records in memory which entries have left the tiers recently, when and why. It keeps the last
+/// few thousand evictions of each cause, so that many evictions of one cause displace none of
+/// another. The newest evictions can be stored across a restart. Thread-safe.
 class EvictionLog {
  public:
   struct Eviction {
@@ -36,19 +36,19 @@ class EvictionLog {
     std::chrono::system_clock::time_point time;
   };
 
-  /// The most evictions of each cause that Serialize writes. The bytes are rewritten while entries
-  /// are evicted, so they must stay small beside the entries.
+  /// The most evictions of each cause that Serialize writes. The bytes are rewritten during
+  /// evictions, so they must be few compared to the entries.
   static constexpr size_t kSerialisedPerCause = 2048;
 
   explicit EvictionLog(size_t kept_per_cause = 16384)
       : evictions_({.max_entries_per_user = kept_per_cause}) {}
 
   void Note(const Digest& key, EvictionCause cause);
-  /// Returns the key's last eviction, or none.
+  /// Returns the last eviction of the key, or none.
   [[nodiscard]] std::optional<Eviction> Find(const Digest& key) const;
 
-  /// Returns how many evictions were noted so far. A changed number says that there is something
-  /// new to serialise.
+  /// Returns the number of evictions so far. A changed number means that there is something new to
+  /// serialise.
   [[nodiscard]] uint64_t noted() const;
   /// Returns the last kSerialisedPerCause evictions of each cause, with times in milliseconds.
   /// docs/internals/entry-format.md has the layout.

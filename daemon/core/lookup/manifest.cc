@@ -30,7 +30,7 @@ void Put(ByteWriter& writer, const ClosureEntry& entry) {
   if (entry.kind != FileKind::kAbsent) writer.Put(entry.same_as);
 }
 
-// `place`: index of the entry in its closure.
+// `place` is the index of the entry in its closure.
 ClosureEntry TakeEntry(ByteReader& reader, uint32_t place) {
   ClosureEntry entry;
   entry.name.root = reader.Take<uint32_t>();
@@ -70,7 +70,7 @@ struct Part {
 };
 
 /// Returns which of the parts, the newest first, must go so that all are within the limit: the
-/// oldest of the account that has most. Returns none if all fit.
+/// oldest part of the account with the most. Returns none if all fit.
 std::optional<size_t> MustGo(std::span<const Part> parts, uint64_t limit) {
   const auto of_container = [](const Part& part) {
     return part.account && part.account->IsContainers();

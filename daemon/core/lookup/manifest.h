@@ -23,8 +23,8 @@
 
 namespace cccl_cache::daemon {
 
-/// Caches whether something is true of the toolchain that was last asked about, for all threads.
-/// Copies are empty, and all objects compare equal.
+/// Caches whether something is true of the last toolchain, for all threads. Copies are empty, and
+/// all objects compare equal.
 class TrueOfToolchain {
  public:
   TrueOfToolchain() = default;
@@ -49,60 +49,63 @@ class TrueOfToolchain {
   mutable std::atomic<uint64_t> known_{kNothing};  ///< serial * 2 + whether it is true
 };
 
-/// A closure that a compile of some fingerprint had.
+/// The closure of a compile of some fingerprint.
 struct KnownClosure {
   Closure closure;
-  /// The output shows the names of its files. It is cached under the real names, not under these.
+  /// Whether the output shows the names of its files. It is then cached under the real names, not
+  /// under these.
   bool shows_paths = false;
-  /// The uid whose compile had it last; none: it came from elsewhere. Not stored if it is a user of
-  /// a container, whose number means another in the next run of the daemon.
+  /// The uid whose compile had the closure last. None if it came from another node. The uid of a
+  /// container's user is not stored, because its number means another user in the next run of the
+  /// daemon.
   std::optional<uid_t> owner = std::nullopt;
-  /// Key of its artifact. Not stored, but computed once where the fingerprint is known
-  /// (ManifestTable): hashing thousands of names takes longer than all the rest of a hit.
+  /// Key of its artifact. Not stored, but computed once when the fingerprint is known
+  /// (ManifestTable): hashing thousands of names takes longer than the rest of a hit.
   Digest key = {};
-  /// For a closure of only a toolchain's headers: whether all its entries are true.
+  /// For a closure that has only a toolchain's headers: whether all its entries are true.
   TrueOfToolchain true_of = {};
 
   bool operator==(const KnownClosure&) const = default;
 };
 
-/// The closures that compiles of one fingerprint had, the newest first. A closure without entries
-/// is listed only if it shows paths. The tiers keep a manifest as an entry like any other, under a
-/// key of its own: it is verified, bounded and evicted like them.
+/// The closures of the compiles of one fingerprint, the newest first. A closure without entries is
+/// listed only if it shows paths. The tiers keep a manifest as an entry with its own key, so that
+/// it is verified, bounded and evicted like other entries.
 struct Manifest {
   static constexpr size_t kMaxClosures = 64;
-  /// For one account: a user who edits headers evicts that user's older closures, not others'.
-  /// Those without an owner are bounded by kMaxClosures alone.
+  /// Limit of one account: a user who edits headers evicts that user's older closures, not those of
+  /// others. Only kMaxClosures bounds closures without an owner.
   static constexpr size_t kMaxClosuresOfAccount = 8;
-  /// For all closures together, as BytesOf counts. One closure alone fits in any case.
+  /// Limit of all closures together, as counted by BytesOf. A single closure always fits.
   static constexpr uint64_t kMaxBytes = 32u << 20;
 
   std::vector<KnownClosure> closures;
-  /// The longest compile time of all artifacts that this manifest has led to. Without the manifest
+  /// The longest compile time of all artifacts to which this manifest has led. Without the manifest
   /// they can't be found, so the tiers value it as much as them. Stored as the compile time of the
   /// manifest's entry.
   std::chrono::microseconds compile_time{0};
 
-  /// Puts the closure in front, whether it was listed before or not. If its account has too many,
-  /// drops the oldest of these. If there are too many in all, or if they take too many bytes, drops
-  /// the oldest of the account that has most; among those of containers if these would have more
-  /// than a half together. Those without an owner count as one account. `find_account` may be
-  /// empty: each uid counts as itself.
+  /// Moves the closure to the front, or adds it there. If its account has too many closures, drops
+  /// the oldest of these. If there are too many in total, or if they take too many bytes, drops the
+  /// oldest closure of the account with the most. That account is one of containers if these would
+  /// have more than a half together. Closures without an owner count as one account. `find_account`
+  /// may be empty: each uid counts as its own account.
   void Add(KnownClosure closure, const FindAccount& find_account = {});
 
   /// Returns the first of the requester's own closures that is true in these files, else the first
-  /// of others', or null. `whose`: one element for each closure. Blocks as long as the disk does.
+  /// of other users' closures, or null. `whose` has one element per closure. Blocks as long as the
+  /// disk does.
   [[nodiscard]] const KnownClosure* FindTrue(RequesterFiles& files,
                                              std::span<const ClosureOf> whose) const;
-  /// The same among closures that need no look at a file, because they hold only this toolchain's
-  /// headers. The answer is computed once for a toolchain. Null: none is true.
+  /// As FindTrue, but among closures that need no look at a file, because they have only this
+  /// toolchain's headers. The result is computed once per toolchain. Null if none is true.
   [[nodiscard]] const KnownClosure* FindTrueWith(const Toolchain& toolchain) const;
 
-  /// Returns whether this one holds a closure that `before` does not, or differs on whether a
+  /// Returns whether this manifest has a closure that `before` lacks, or differs on whether a
   /// closure shows paths. Both must have the keys of their closures.
   [[nodiscard]] bool SaysMoreThan(const Manifest& before) const;
 
-  /// Returns whether it lists the closure whose artifact has this key.
+  /// Returns whether the manifest has the closure whose artifact has this key.
   [[nodiscard]] bool Knows(const Digest& key) const {
     return std::ranges::find(closures, key, &KnownClosure::key) != closures.end();
   }
@@ -110,18 +113,18 @@ struct Manifest {
   bool operator==(const Manifest&) const = default;
 };
 
-/// The manifest of a fingerprint, as far as one user may use it. Null: it was not looked up, or the
-/// disk did not answer.
+/// The manifest of a fingerprint, as far as one user may use it. Null if it was not looked up, or
+/// the disk did not answer.
 struct UsersManifest {
-  std::shared_ptr<const Manifest> all;     ///< the user's own closures come first
+  std::shared_ptr<const Manifest> all;     ///< with the user's own closures first
   std::shared_ptr<const Manifest> shared;  ///< the part that all users share
 };
 
-/// Returns the key under which the tiers keep the manifest of a fingerprint.
+/// Returns the key of the manifest of a fingerprint in the tiers.
 [[nodiscard]] Digest ManifestKey(const Digest& fingerprint);
 
 [[nodiscard]] std::string EncodeManifest(const Manifest& manifest);
-/// Returns none if anything is malformed. `bytes` may be untrusted.
+/// Returns none if the bytes are malformed. `bytes` may be untrusted.
 [[nodiscard]] std::optional<Manifest> DecodeManifest(std::string_view bytes);
 
 }  // namespace cccl_cache::daemon

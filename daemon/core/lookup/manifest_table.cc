@@ -12,7 +12,7 @@ using std::chrono::microseconds;
 namespace {
 
 // A decoded manifest takes about twice as much memory as its entry, and at least kDecodedBytes.
-// kMaxDecodedBytes bounds the sum of the entries' bytes, with kDecodedBytes for each.
+// kMaxDecodedBytes bounds the total bytes of the entries, with kDecodedBytes for each.
 constexpr size_t kMaxDecodedBytes = 16 << 20;
 constexpr size_t kDecodedBytes = 512;
 
@@ -125,7 +125,7 @@ ManifestTable::ManifestPtr ManifestTable::Decode(const Digest& place, const Dige
 
 void ManifestTable::Add(const Digest& fingerprint, const KnownClosure& closure,
                         microseconds compile_time) {
-  // The manifest is in memory after this. No thread waits for the disk while it holds a lock that
+  // After this the manifest is in memory. No thread waits for the disk while it holds a lock that
   // others need.
   const ManifestPtr known = Find(fingerprint);
   AddInMemory(fingerprint, {&closure, 1}, compile_time, known.get());
@@ -140,7 +140,7 @@ bool ManifestTable::Merge(const Digest& fingerprint, const ArtifactPtr& entry,
   for (auto each = theirs->closures.rbegin(); each != theirs->closures.rend(); ++each) {
     if (before != nullptr && before->Knows(each->key)) continue;
     closures.push_back(*each);
-    // Uids of other nodes may be those of other people here.
+    // Uids of other nodes may be other people here.
     closures.back().owner.reset();
   }
   if (closures.empty()) return false;

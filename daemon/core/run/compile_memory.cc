@@ -14,8 +14,8 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Calls `add` with the rest of each line that is an #include. It only groups similar programs, so
-/// comments do not matter.
+/// Calls `add` with the rest of each #include line. The lines only group similar programs, so
+/// comments are not skipped.
 template <typename Add>
 void ForEachInclude(std::string_view source, Add add) {
   constexpr std::string_view kBlanks = " \t";
@@ -29,7 +29,7 @@ void ForEachInclude(std::string_view source, Add add) {
   }
 }
 
-/// Returns the same number for all sizes below 64 KiB, and one more for each doubling.
+/// Returns 0 for all sizes below 64 KiB, and one more for each doubling.
 uint64_t SizeClass(uint64_t bytes) { return static_cast<uint64_t>(std::bit_width(bytes >> 16)); }
 
 }  // namespace
@@ -157,7 +157,7 @@ void CompileMemory::End(const Running& running) {
 }
 
 void CompileMemory::Learn(Account account, const Digest& kind, const Running& running) {
-  constexpr uint64_t kWeight = 16;  // of the remembered peak against a smaller one
+  constexpr uint64_t kWeight = 16;  // weight of the remembered peak against that of a smaller peak
   const uint64_t peak = running.peak_bytes;
   if (uint64_t* const known = needed_.Use(kind)) {
     if (peak > *known) {

@@ -48,11 +48,11 @@ bool IsIdle(CompilePurpose purpose) {
   return purpose == CompilePurpose::kShadowCheck || purpose == CompilePurpose::kShadowLink;
 }
 
-/// Limit on the comparison of a preamble's files: thousands of known digests take far less, and
-/// parsing takes no longer.
+/// Limit of the time to compare a preamble's files. Thousands of known digests take far less, and a
+/// parse takes no longer.
 constexpr std::chrono::milliseconds kPatience{1'000};
 
-/// Passes the result of a comparison to a thread that may have stopped waiting. Thread-safe.
+/// Passes the result of a comparison to a thread that may not wait any more. Thread-safe.
 class Finding {
  public:
   void Put(Result<bool> result) {
@@ -73,7 +73,7 @@ class Finding {
   std::optional<Result<bool>> result_ GUARDED_BY(mutex_);
 };
 
-/// Returns whether files of the toolchain, which are not scanned for paths, may be part.
+/// Returns whether the closure may have files of the toolchain, which are not scanned for paths.
 bool LooksInToolchain(const Closure& closure) {
   return std::ranges::any_of(closure.entries, [](const ClosureEntry& entry) {
     return entry.kind == FileKind::kToolchain;
@@ -93,7 +93,7 @@ CompileOrder ToSearch(CompileOrder order) {
   return order;
 }
 
-/// Returns the artifact with its LTO-IR marked.
+/// Returns the artifact with its LTO-IR marked as made with a precompiled header.
 ArtifactPtr MadeWithPreamble(const Artifact& artifact) {
   auto marked = std::make_shared<Artifact>(artifact);
   for (ArtifactPart& part : marked->parts) part.precompiled = part.kind == ArtifactKind::kLtoIr;
@@ -182,7 +182,7 @@ void CompileRunner::Judge(const BuildPlan& plan, Attempt attempt, FlightResult* 
 }
 
 // LTO-IR and OptiX-IR always hold file names, without meaning, and can't be searched for texts.
-// Linking LTO-IR alone would not help: it drops functions that no kernel of it calls.
+// Linking LTO-IR alone would not help, because a link drops functions that no kernel calls.
 bool CompileRunner::PtxShowsPaths(const BuildPlan& plan, const CompileOrder& order,
                                   const Closure& closure, const std::stop_token& stop) {
   const BuildPlan ptx = ToPtx(plan);
@@ -194,7 +194,7 @@ std::optional<bool> CompileRunner::ShowsPaths(const BuildPlan& ptx, const Attemp
                                               const Closure& closure) {
   parts_.statistics.Add(Counter::kPathProofs);
   if (!attempt.output || !attempt.output->succeeded) return std::nullopt;
-  // PTX of files that changed meanwhile proves nothing.
+  // PTX of files that have changed meanwhile proves nothing.
   if (attempt.record.closure != closure) return std::nullopt;
   return ShowsCanonicalNames(ptx, *attempt.output->artifact);
 }
@@ -260,7 +260,7 @@ CompileRunner::FoundPreamble CompileRunner::FindPreamble(const BuildPlan& plan,
   }
   FoundPreamble found;
   for (const Digest& key : keys) {
-    // The daemon has the files of a caller that sends them only after it asked for them.
+    // The daemon has the files of a caller that sends them only after it has asked for them.
     if (order.caller.files == nullptr) {
       WantPreamble(plan, order.caller.peer, preamble, key, nullptr);
     }
@@ -300,7 +300,7 @@ std::optional<CompileRunner::Attempt> CompileRunner::CompileRest(const BuildPlan
       parts_.preambles->Blame(preamble->key, parsed);
       return std::nullopt;
     }
-    // The program causes this: others with the same preamble show no names.
+    // The program causes the names: other programs with the same preamble show none.
     if (attempt.record.traits.function_tokens || ShowsMangledNames(*output->artifact)) {
       parts_.statistics.Add(Counter::kPchFailures);
       return std::nullopt;
@@ -317,7 +317,7 @@ std::optional<CompileRunner::Attempt> CompileRunner::CompileRest(const BuildPlan
     if (order.purpose == CompilePurpose::kCaller) parts_.statistics.Add(Counter::kPchBuilds);
     output.value().precompiled_headers = true;
   } else if (!cancelled) {
-    // A compile failure, too, has to be the same as without the preamble.
+    // A compile failure must also be the same as without the preamble.
     parts_.statistics.Add(Counter::kPchFailures);
     if (!output && IsOfPreamble(output.error())) parts_.preambles->Blame(preamble->key, parsed);
     if (!output) parts_.preambles->Drop(preamble->key, parsed);
@@ -345,7 +345,7 @@ CompileRunner::Prepared CompileRunner::Prepare(const BuildPlan& plan, const Comp
   prepared.job.requester = order.caller.peer.uid;
   prepared.job.account = order.caller.peer.account();
   // Linkers and libNVVM get all their inputs in the request. A worker that asks for a file was
-  // taken over.
+  // captured.
   if (plan.job.request->kind() == BuildKind::kNvrtc) {
     prepared.job.files = prepared.recorder;
   }
@@ -390,13 +390,13 @@ void CompileRunner::NoteMiss(const BuildPlan& plan, const CompileOrder& order,
   if (!good) return;
   const Closure& closure = attempt.record.closure;
   const bool reads_own = ReadsOwnDirectory(closure);
-  // It may still be true for programs without such files.
+  // The preamble may still be true for programs without such files.
   const bool serves_others = reads_own && found.key == preamble.key;
   if (found.untrue && !serves_others) parts_.preambles->Drop(found.key, found.parsed);
   const Peer& peer = order.caller.peer;
   const Digest& key = reads_own ? preamble.key_in_directory : preamble.key;
   const bool files_are_sent = order.caller.files != nullptr;
-  // If there was none, the next miss requests it and is the first to use it.
+  // If there was no preamble, the next miss requests it and is the first to use it.
   if (files_are_sent || found.parsed != nullptr) {
     WantPreamble(plan, peer, preamble, key, files_are_sent ? Recall(plan, closure) : nullptr);
   }
@@ -434,7 +434,7 @@ std::optional<Result<bool>> RevalidateClosure(BlockingPool& checks, Account acco
                                               const std::shared_ptr<ClosureRecorder>& recorder,
                                               const ParsedPreamblePtr& parsed,
                                               const std::stop_token& stop) {
-  // The toolchain's headers are compared in memory: no file system can hang here.
+  // The toolchain's headers are compared in memory, so that no file system can hang.
   if (!parsed->record.asked) return recorder->Adopt(parsed->record);
   const auto finding = std::make_shared<Finding>();
   const Status added = checks.Add(

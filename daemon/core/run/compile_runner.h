@@ -33,29 +33,29 @@ namespace cccl_cache::daemon {
 /// The purpose of a compile. Statistics count only compiles for callers.
 enum class CompilePurpose {
   kCaller,
-  kPathSearch,   ///< to be searched for paths, and no answer
-  kShadowCheck,  ///< of an entry that is kept already
-  kShadowLink,   ///< the same, to compare what its LTO-IR links to
+  kPathSearch,   ///< its output is searched for paths and is no answer
+  kShadowCheck,  ///< of a cached entry
+  kShadowLink,   ///< of a cached entry, to compare the links of its LTO-IR
 };
 
 /// The caller and the purpose of a compile.
 struct CompileOrder {
-  Caller caller;  ///< whose files are read
-  /// Called at the first question about a file outside the toolchain, before it is answered, on the
+  Caller caller;  ///< its files are read
+  /// Called at the first question about a file outside the toolchain, before the answer, on the
   /// thread that answers it. May be empty.
   std::function<void()> first_question = {};
   /// Wraps the caller's files, to observe waits for them. May be empty.
   std::function<std::unique_ptr<RequesterFiles>(std::unique_ptr<RequesterFiles>)> around_files = {};
   CompilePurpose purpose = CompilePurpose::kCaller;
-  CompileMemory::Running* memory = nullptr;  ///< null: an idle compile waits for it
-  /// Recorded files, used instead of the caller's; null: the caller's present files are read.
+  CompileMemory::Running* memory = nullptr;  ///< null for an idle compile, which waits for memory
+  /// Recorded files, used instead of the caller's files. Null: the caller's present files are read.
   AnsweredFilesPtr recalled = nullptr;
 };
 
 /// Returns the files of a build with this closure, for a compile without its caller.
 [[nodiscard]] AnsweredFilesPtr Recall(const BuildPlan& plan, Closure closure);
 
-/// Runs a flight's compile and decides whether and how the result may be cached. Thread-safe.
+/// Runs the compile of a flight, and decides whether and how the result may be cached. Thread-safe.
 class CompileRunner {
  public:
   struct Parts {
@@ -63,26 +63,28 @@ class CompileRunner {
     Compiler& compiler;
     FileAccess& files;
     Statistics& statistics;
-    PreamblePool* preambles = nullptr;  ///< null: none are kept
-    BlockingPool* checks = nullptr;     ///< looks at the files of preambles; set if `preambles` is
-    BlockingPool* sent_checks = nullptr;  ///< the same for callers that send their files
+    PreamblePool* preambles = nullptr;  ///< null for none
+    BlockingPool* checks = nullptr;     ///< for looks at the files of preambles; set if `preambles`
+                                        ///< is
+    BlockingPool* sent_checks = nullptr;  ///< as `checks`, for callers that send their files
     /// Null: no background work for callers that send their files.
     std::shared_ptr<SentContents> sent_contents = nullptr;
-    CompileMemory* memory = nullptr;  ///< null: idle compiles start whatever they need
+    CompileMemory* memory = nullptr;  ///< null: idle compiles start regardless of their need
   };
 
   /// The parts must outlive the runner.
   CompileRunner(const Parts& parts, const CompileLimits& limits) : parts_(parts), limits_(limits) {}
 
-  /// Blocks until the compile has ended, and before until an idle one has memory. If a worker dies,
-  /// the compile is tried once more in the time that is left: the machine may have been at fault.
+  /// Blocks until the compile has ended; an idle compile first waits for memory. If a worker dies,
+  /// the compile is tried once more in the remaining time, because the machine may have been the
+  /// cause.
   [[nodiscard]] FlightResult Run(const BuildPlan& plan, CompileOrder order, std::stop_token stop);
 
  private:
-  /// The same without waiting for memory.
+  /// As Run, without the wait for memory.
   FlightResult RunNow(const BuildPlan& plan, const CompileOrder& order, std::stop_token stop);
   /// Returns whether the program shows paths as text, for outputs that can't be searched. Blocks
-  /// for a compile to PTX; true if that fails or reads other files than `closure`.
+  /// for a compile to PTX. True if that fails or reads other files than `closure`.
   bool PtxShowsPaths(const BuildPlan& plan, const CompileOrder& order, const Closure& closure,
                      const std::stop_token& stop);
   struct Attempt {
@@ -90,11 +92,11 @@ class CompileRunner {
     ClosureRecorder::Record record;
     bool ended_for_paths = false;
     bool blames_input = false;
-    /// Whether the searched PTX shows paths as text; none: no PTX was searched.
+    /// Whether the searched PTX shows paths as text. None if no PTX was searched.
     std::optional<bool> ptx_shows_paths = std::nullopt;
   };
-  /// Returns whether the compile of a program to PTX shows its paths as text, and counts it; none
-  /// if it failed or read other files than `closure`.
+  /// Returns whether the compile of a program to PTX shows its paths as text, and counts the
+  /// compile. None if it failed or read other files than `closure`.
   std::optional<bool> ShowsPaths(const BuildPlan& ptx, const Attempt& attempt,
                                  const Closure& closure);
   Attempt CompileWithRetry(const BuildPlan& plan, const CompileOrder& order, std::stop_token stop);
@@ -102,22 +104,23 @@ class CompileRunner {
                       std::stop_token stop);
   Attempt CompileAll(const BuildPlan& plan, const CompileOrder& order, const CompileLimits& limits,
                      std::stop_token stop);
-  /// A parsed preamble that a program may begin with.
+  /// A parsed preamble with which a program may begin.
   struct FoundPreamble {
     Digest key;
-    ParsedPreamblePtr parsed;  ///< null: there is none
-    bool untrue = false;       ///< the caller's files differ from those that were parsed
+    ParsedPreamblePtr parsed;  ///< null if there is none
+    bool untrue = false;       ///< whether the caller's files differ from the parsed files
   };
-  /// Waits for a preamble that is being parsed if the wait is expected to save time.
+  /// Waits for a preamble in the parser if the wait is expected to save time.
   FoundPreamble FindPreamble(const BuildPlan& plan, const CompileOrder& order,
                              const Preamble& preamble, const CompileLimits& limits,
                              const std::stop_token& stop);
-  /// Compiles the rest behind the preamble. Returns none if that is impossible or failed. For
-  /// LTO-IR, first compiles to PTX and searches that for names that a preamble may spoil.
+  /// Compiles the rest of the program after the preamble. Returns none if that is impossible or
+  /// failed. For LTO-IR, first compiles to PTX and searches that for names that a preamble may
+  /// change.
   std::optional<Attempt> CompileRest(const BuildPlan& plan, const CompileOrder& order,
                                      FoundPreamble* preamble, const CompileLimits& limits,
                                      std::stop_token stop);
-  /// A job of the plan, with its own files.
+  /// A job of the plan, with the files that it reads.
   struct Prepared {
     CompileJob job;
     std::shared_ptr<ClosureRecorder> recorder;
@@ -126,10 +129,11 @@ class CompileRunner {
   Prepared Prepare(const BuildPlan& plan, const CompileOrder& order);
   [[nodiscard]] bool HasPreambles(const BuildPlan& plan, const CompileOrder& order) const;
   static Attempt Ended(const Prepared& prepared, Result<CompileOutput> output);
-  /// `key`: one of the preamble's. `files`: as in CompileOrder::recalled.
+  /// `key` is one of the preamble's keys. `files` as in CompileOrder::recalled.
   void WantPreamble(const BuildPlan& plan, const Peer& peer, const Preamble& preamble,
                     const Digest& key, AnsweredFilesPtr files);
-  /// The whole program was compiled in this time, because the found preamble was of no use.
+  /// Records that the whole program was compiled in this time, because the found preamble was of no
+  /// use.
   void NoteMiss(const BuildPlan& plan, const CompileOrder& order, const Preamble& preamble,
                 const FoundPreamble& found, const Attempt& attempt, std::chrono::microseconds time);
   void Judge(const BuildPlan& plan, Attempt attempt, FlightResult* flight_result);
@@ -143,9 +147,9 @@ class CompileRunner {
       std::make_shared<KnownFileTraits>(std::chrono::steady_clock::now);
 };
 
-/// Returns the answer of ClosureRecorder::Adopt to the record of this preamble, from a thread that
-/// looks at this user's files. Returns none if the answer came too late to be of use or the daemon
-/// stops; the recorder is used up then.
+/// Returns the result of ClosureRecorder::Adopt for the record of this preamble, from a thread that
+/// looks at this user's files. None if the result came too late, or the daemon stops. The recorder
+/// can't be used after that.
 [[nodiscard]] std::optional<Result<bool>> RevalidateClosure(
     BlockingPool& checks, Account account, const std::shared_ptr<ClosureRecorder>& recorder,
     const ParsedPreamblePtr& parsed, const std::stop_token& stop);

@@ -20,20 +20,20 @@ namespace cccl_cache::daemon {
 namespace {
 
 constexpr std::chrono::milliseconds kLookAgain{100};
-// Enough for a node with more slots: few hits are checked.
+// Enough for a node with more slots, because few hits are checked.
 constexpr size_t kMaxThreads = 32;
 
-// Copies of the request's texts: in the request itself and twice in its plan.
+// Copies of the request's texts: one in the request and two in its plan.
 constexpr size_t kCopiesInPlan = 3;
 
-// Without a seed, NVRTC gives unnamed entities other names in each compile.
+// Without a seed, NVRTC gives unnamed entities new names in each compile.
 bool Repeatable(const BuildPlan& plan) {
   return plan.job.request->kind() != BuildKind::kNvrtc ||
          plan.job.toolchain->capabilities.random_seed;
 }
 
-// Returns the plan that links this LTO-IR alone to PTX, with the toolchain and for the architecture
-// of the plan that it was compiled by.
+// Returns the plan that links this LTO-IR alone to PTX, with the toolchain and the architecture of
+// the plan that compiled it.
 BuildPlan ToLink(BuildPlan plan, const std::string& ltoir) {
   constexpr std::string_view kArchitecture = "--gpu-architecture";
   LinkProgram link;
@@ -124,7 +124,7 @@ void IdleJobs::Work(std::stop_token stop) {
       changed_.WaitFor(mutex_, stop, kLookAgain, [] { return false; });
     }
     if (stop.stop_requested()) return;
-    if (waiting_.in_all == 0) continue;  // another thread took it
+    if (waiting_.in_all == 0) continue;  // another thread took the job
     Waiting next = TakeNext();
     const auto running = running_.emplace(running_.end());
     lock.Unlock();
@@ -176,7 +176,7 @@ std::string ShadowChecks::DifferenceOf(const Sample& sample, const Artifact& aga
 bool ShadowChecks::LinkAlike(const BuildPlan& plan, const ArtifactPart& kept,
                              const ArtifactPart& again, CompileOrder order,
                              const std::stop_token& stop) {
-  // Another toolchain with the same NVRTC made the entry.
+  // Another toolchain, with the same NVRTC, made the entry.
   if (!plan.job.toolchain->nvjitlink) return true;
   order.purpose = CompilePurpose::kShadowLink;
   const FlightResult one = parts_.runner.Run(ToLink(plan, kept.bytes), order, stop);

@@ -28,7 +28,7 @@
 namespace cccl_cache::daemon {
 
 /// Compiles without a waiting caller, run on free slots, users in turn. When a caller needs the
-/// slot, the job is stopped and begins again later. Thread-safe.
+/// slot, the job is stopped and later starts again. Thread-safe.
 class IdleJobs {
  public:
   struct Bounds {
@@ -37,30 +37,30 @@ class IdleJobs {
     size_t bytes_per_uid = 32 << 20;
     size_t waiting = 256;
   };
-  /// Runs again, from its beginning, if it was stopped for a caller.
+  /// Runs again from its beginning if it was stopped for a caller.
   using Job = std::function<void(std::stop_token stop)>;
 
-  /// `busy` returns the number of slots that callers need now, or all slots if they need memory;
-  /// called several times a second.
+  /// `busy` returns the number of slots that callers need now, or all slots if they need memory. It
+  /// is called several times a second.
   IdleJobs(const Bounds& bounds, std::function<size_t()> busy);
   ~IdleJobs() { Stop(); }
   IdleJobs(const IdleJobs&) = delete;
   IdleJobs& operator=(const IdleJobs&) = delete;
 
-  /// `bytes`: memory that the job holds. Returns false, and drops the job, if too much waits, of
-  /// this user or of all users.
+  /// `bytes` is the memory of the job. Returns false, and drops the job, if too many jobs of this
+  /// user or of all users wait.
   bool Add(Account account, size_t bytes, Job job);
 
   /// Stops jobs whose slots callers need now.
   void MakeRoom();
 
-  /// Returns how many jobs wait or run.
+  /// Returns the number of waiting and running jobs.
   [[nodiscard]] size_t size() const {
     const MutexLock lock(mutex_);
     return waiting_.in_all + running_.size();
   }
 
-  /// Stops running jobs and drops waiting ones. After it, `busy` is not called.
+  /// Stops running jobs and drops waiting jobs. `busy` is not called after that.
   void Stop();
 
  private:
@@ -75,7 +75,7 @@ class IdleJobs {
   };
 
   void Work(std::stop_token stop);
-  // Returns a job of the user whose turn it is; at least one must wait.
+  // Returns a job of the user whose turn it is. At least one job must wait.
   Waiting TakeNext() REQUIRES(mutex_);
   void PutBack(Waiting job) REQUIRES(mutex_);
   bool HasRoom() const REQUIRES(mutex_) { return running_.size() + busy_() < bounds_.slots; }
@@ -84,17 +84,17 @@ class IdleJobs {
   const std::function<size_t()> busy_;
   mutable Mutex mutex_;
   CondVar changed_;
-  std::map<Account, User> users_ GUARDED_BY(mutex_);  // those that have jobs
+  std::map<Account, User> users_ GUARDED_BY(mutex_);  // users that have jobs
   HeldInAll waiting_ GUARDED_BY(mutex_);
-  Account served_ GUARDED_BY(mutex_) = Account(0);          // whose job was taken last
-  std::list<std::stop_source> running_ GUARDED_BY(mutex_);  // the newest last
-  std::vector<std::jthread> threads_;                       // last member: ended first
+  Account served_ GUARDED_BY(mutex_) = Account(0);          // the account of the last job
+  std::list<std::stop_source> running_ GUARDED_BY(mutex_);  // the newest job last
+  std::vector<std::jthread> threads_;                       // last member, so that they end first
 };
 
 /// Compiles a sample of the hits again on idle slots, and compares the bytes. If LTO-IR from a
-/// precompiled header has other bytes, both are linked alone to PTX, which is compared. If the
-/// entry differs, it was wrong or its compiler is not deterministic: it is dropped, counted and
-/// reported with both digests. Thread-safe.
+/// precompiled header has other bytes, both versions are linked alone to PTX, and the PTX is
+/// compared. If the entry differs, it was wrong or its compiler is not deterministic: it is
+/// dropped, counted and reported with both digests. Thread-safe.
 class ShadowChecks {
  public:
   struct Parts {
@@ -105,21 +105,21 @@ class ShadowChecks {
     std::function<void(std::string_view)> report;  ///< may be empty
   };
 
-  /// One hit of `every` is checked; 0: none. The parts must outlive the jobs that run.
+  /// One of `every` hits is checked; 0 for none. The parts must outlive the running jobs.
   ShadowChecks(Parts parts, uint64_t every) : parts_(std::move(parts)), every_(every) {}
 
-  /// A hit that is being answered.
+  /// A hit that is answered now.
   struct Hit {
     std::shared_ptr<const BuildPlan> plan;
-    const Peer& peer;  ///< the caller that is answered
+    const Peer& peer;  ///< the caller
     const FlightResult& flight_result;
     const Closure& closure;  ///< of the hit
-    bool files_were_sent;    ///< by the peer: the check uses them as they were sent
+    bool files_were_sent;    ///< by the peer; the check then uses the sent files
   };
   void Consider(const Hit& hit);
 
  private:
-  /// A hit once it has been answered.
+  /// A hit after its answer.
   struct Sample {
     std::shared_ptr<const BuildPlan> plan;
     Peer peer;
@@ -128,12 +128,12 @@ class ShadowChecks {
     bool files_were_sent;
   };
   void Check(const Sample& sample, std::stop_token stop);
-  /// Returns the differences, for a person; empty if there is none, or if it can't be determined
+  /// Returns the differences, for a person. Empty if there is none, or if it can't be determined
   /// now.
   [[nodiscard]] std::string DifferenceOf(const Sample& sample, const Artifact& again,
                                          const CompileOrder& order, const std::stop_token& stop);
-  /// Returns whether nvJitLink makes the same PTX of both. True also if it can't be asked: the
-  /// toolchain has none, or the link ended early. False if it refuses one of them.
+  /// Returns whether nvJitLink makes the same PTX from both. Also true if the toolchain has no
+  /// nvJitLink, or the link ended early. False if nvJitLink refuses one of them.
   [[nodiscard]] bool LinkAlike(const BuildPlan& plan, const ArtifactPart& kept,
                                const ArtifactPart& again, CompileOrder order,
                                const std::stop_token& stop);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kPreambleName = "cccl-cached-preamble.cu";
 
-/// Differs with each source. It affects code generation, not parsing.
+/// This option differs for each source. It affects code generation, not parsing.
 constexpr std::string_view kSeed = "-frandom-seed=";
 bool IsSeed(std::string_view option) { return option.starts_with(kSeed); }
 
@@ -25,7 +25,7 @@ bool IsLtoIr(std::string_view option) { return option.starts_with("--dlink-time-
 bool IsOptixIr(std::string_view option) { return option.starts_with("--optix-ir"); }
 bool IsIntermediateCode(std::string_view option) { return IsLtoIr(option) || IsOptixIr(option); }
 
-/// OptiX-IR is written before the optimizer is done, so it shows the order of template
+/// OptiX-IR is written before the optimizer has finished, so it shows the order of template
 /// instantiations. Debug information shows their names. Both differ with a parsed preamble
 /// (docs/internals/decisions/0012).
 bool ShowsParsing(std::string_view option) {
@@ -34,19 +34,20 @@ bool ShowsParsing(std::string_view option) {
 
 bool MakesLtoIr(const CompileJob& job) { return std::ranges::any_of(job.options, IsLtoIr); }
 
-/// Returns the options under which the preamble is parsed. The compiler takes one that was parsed
-/// for PTX also for LTO-IR. So the compile to LTO-IR and that to PTX, which is searched, share one.
+/// Returns the options for the parse of the preamble. The compiler also accepts for LTO-IR a
+/// preamble that was parsed for PTX. The compile to LTO-IR and the searched compile to PTX thus
+/// share a preamble.
 std::vector<std::string> OptionsToParse(const CompileJob& job) {
   return MakesLtoIr(job) ? OptionsToPtx(job.options) : job.options;
 }
 
-/// Returns the directory with its slash, or nothing if none is named.
+/// Returns the directory with its slash, or an empty text without a directory.
 std::string_view DirectoryOf(std::string_view name) { return name.substr(0, name.rfind('/') + 1); }
 
 std::string_view BaseNameOf(std::string_view name) { return name.substr(name.rfind('/') + 1); }
 
 /// Returns whether the program lies in one of the toolchain's own directories. Closures don't list
-/// names there one by one, so no check could find that the preamble included the program itself.
+/// single names in them, so no check could find that the preamble included the program itself.
 bool LiesInToolchain(const CompileJob& job) {
   const std::string_view directory = DirectoryOf(job.program_name);
   const auto lies_in = [&](const std::string& other) { return directory.starts_with(other + "/"); };
@@ -59,7 +60,7 @@ bool LiesInToolchain(const CompileJob& job) {
          });
 }
 
-/// `view`: the plan's, with the program's own directory or without.
+/// `view` is the view of the plan, with or without the program's own directory.
 Digest KeyOf(const BuildPlan& plan, const Digest& view, std::string_view text) {
   const CompileJob& job = plan.job;
   Hasher hasher;
@@ -124,8 +125,8 @@ CompileJob PreambleJob(const CompileJob& job, const Preamble& preamble) {
   CompileJob result = job;
   result.request = std::move(request);
   result.options = OptionsToParse(job);
-  // The keys of builds that use the result do not cover a client's seed, so no seed may reach the
-  // compiler here.
+  // The keys of builds that use the result do not cover a client's seed, so the compiler must not
+  // get one here.
   for (std::string& option : result.options) {
     if (IsSeed(option)) option = std::string(kSeed).append(kPreambleName);
   }
@@ -158,7 +159,7 @@ bool ShowsPreamble(const Artifact& artifact) {
 }
 
 bool ShowsMangledNames(const Artifact& artifact) {
-  // Debug information has mangled names in any case.
+  // Debug information always has mangled names.
   constexpr std::string_view kMangled = "::_ZN";
   static const ShownText kShown(kMangled);
   return artifact.log.find(kMangled) != std::string::npos || kShown.InStrings(artifact);

@@ -99,7 +99,7 @@ void PreamblePool::NoteMiss(const Digest& key, Account account, std::chrono::mic
   static_cast<void>(missed_.Insert(account, key, shortest, 0));
 }
 
-// The caller of Remove holds the preamble too, so it is not freed under the lock.
+// The caller of Remove also holds the preamble, so it is not freed under the lock.
 
 void PreamblePool::Drop(const Digest& key, const ParsedPreamblePtr& parsed) {
   const MutexLock lock(mutex_);
@@ -107,7 +107,7 @@ void PreamblePool::Drop(const Digest& key, const ParsedPreamblePtr& parsed) {
 }
 
 void PreamblePool::Blame(const Digest& key, const ParsedPreamblePtr& parsed) {
-  // If the zygote is gone, that may be the cause of any failure in it.
+  // If the zygote is gone, that may have caused any failure of the preamble.
   const bool at_fault = parsed->precompiled->usable();
   const MutexLock lock(mutex_);
   Remove(key, parsed);

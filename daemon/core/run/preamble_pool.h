@@ -23,80 +23,81 @@
 
 namespace cccl_cache::daemon {
 
-/// A parsed preamble, and the answers about files during the parse.
+/// A parsed preamble, and the record of files that the parse read.
 struct ParsedPreamble {
   std::shared_ptr<const Precompiled> precompiled;
   ClosureRecorder::Record record;
 };
 using ParsedPreamblePtr = std::shared_ptr<const ParsedPreamble>;
 
-/// Preambles by key: parsed in the background, one at a time, users in turn, and kept within
-/// bounds. If there are too many, the user who has most gives up the least recently used one.
-/// Thread-safe.
+/// Preambles by key. They are parsed in the background, one at a time, users in turn, and kept
+/// within limits. Beyond a limit, the user with the most preambles loses the least recently used
+/// one. Thread-safe.
 class PreamblePool {
  public:
   using Clock = std::chrono::steady_clock;
 
   struct Bounds {
-    uint64_t bytes = 1ull << 30;       ///< of those that are kept; 0: none are made
-    size_t preambles = 64;             ///< kept; each holds a descriptor
-    uint64_t record_bytes = 4u << 20;  ///< of one record of files; counts as its bytes
-    /// Bounds of keys that were missed.
+    uint64_t bytes = 1ull << 30;       ///< of the kept preambles; 0: none are made
+    size_t preambles = 64;             ///< number of kept preambles; each holds a descriptor
+    uint64_t record_bytes = 4u << 20;  ///< limit of one record of files; counts as its bytes
+    /// Limits of the keys that were missed.
     size_t missed = 4096;
     size_t missed_per_uid = 256;
-    /// Bounds of waiting requests for a parse, and of their memory. Above its own bound a user
-    /// loses its oldest request; above the total, the user who has most does.
+    /// Limits of the waiting requests for a parse, and of their memory. Above its own limit a user
+    /// loses its oldest request. Above the total, the user with the most requests loses its oldest.
     size_t wanted = 256;
     uint64_t wanted_bytes = 128u << 20;
     size_t wanted_per_uid = 32;
     uint64_t wanted_bytes_per_uid = 32u << 20;
-    /// Time limit of one parse, unless that of a compile is shorter.
+    /// Time limit of one parse, unless the limit of a compile is shorter.
     std::chrono::milliseconds time{30'000};
-    /// How long a preamble that could not be parsed, or is too large, is not tried again.
+    /// How long to wait before a preamble that could not be parsed, or was too large, is tried
+    /// again.
     std::chrono::seconds retry{600};
   };
 
-  /// How a preamble is parsed.
+  /// The parameters of a parse.
   struct Order {
-    CompileJob job;  ///< its files are the recorder
+    CompileJob job;  ///< the recorder answers its questions about files
     std::shared_ptr<ClosureRecorder> recorder;
-    /// The key is that of programs in any directory: a preamble that reads files of one is not
-    /// kept.
+    /// Whether the key is for programs in any directory. A preamble that reads files of its
+    /// program's directory is not kept then.
     bool for_any_directory = false;
   };
-  /// Called on the thread that parses.
+  /// Called on the thread of the parser.
   using MakeOrder = std::function<Order()>;
 
-  /// `memory`: null: preambles are parsed whatever they need.
+  /// Without `memory` (null), preambles are parsed regardless of their need.
   PreamblePool(Compiler& compiler, Statistics& statistics, const CompileLimits& limits,
                const Bounds& bounds, CompileMemory* memory = nullptr);
   ~PreamblePool() { Stop(); }
   PreamblePool(const PreamblePool&) = delete;
   PreamblePool& operator=(const PreamblePool&) = delete;
 
-  /// Returns null if it is not there.
+  /// Returns null if there is no such preamble.
   [[nodiscard]] ParsedPreamblePtr Find(const Digest& key);
-  /// The same, but waits for a preamble that is being parsed, as long as the wait is expected to be
-  /// shorter than a compile of the whole program: until the parse has taken as long as the shortest
-  /// compile of this key. Leaves as much time before `deadline`. Ends early if `stop` is requested.
+  /// As Find, but waits for a preamble in the parser, as long as the wait is expected to be shorter
+  /// than a compile of the whole program: until the parse has taken as long as the shortest compile
+  /// with this key. Leaves as much time before `deadline`. Ends early if `stop` is requested.
   [[nodiscard]] ParsedPreamblePtr Await(const Digest& key, Clock::time_point deadline,
                                         const std::stop_token& stop);
   /// Reports a miss: a program of this user that begins with this preamble is compiled without it.
-  /// From the second miss since the last drop on, the preamble is parsed. `bytes`: memory that
-  /// `make` holds.
+  /// After the second miss since the last drop, the preamble is parsed. `bytes` is the memory of
+  /// `make`.
   void Want(const Digest& key, Account account, uint64_t bytes, MakeOrder make);
   /// Reports the time of such a compile.
   void NoteMiss(const Digest& key, Account account, std::chrono::microseconds time);
   /// Removes a preamble because its files have changed, or after a build whose end proves nothing
   /// about it.
   void Drop(const Digest& key, const ParsedPreamblePtr& parsed);
-  /// Removes a preamble that made a build fail. It is not tried again soon.
+  /// Removes a preamble that made a build fail. It is not tried again for a while.
   void Blame(const Digest& key, const ParsedPreamblePtr& parsed);
 
   /// Sets `preambles` and `preamble_bytes`.
   void Describe(BuildActivity* activity) const;
 
-  /// Stops the parsing.
+  /// Stops the parser.
   void Stop();
 
  private:
@@ -107,20 +108,20 @@ class PreamblePool {
     Clock::time_point since;
   };
 
-  /// Returns whether it is being parsed or will be.
+  /// Returns whether the preamble is in the parser or requested.
   [[nodiscard]] bool IsWanted(const Digest& key) const REQUIRES(mutex_);
   void Work(const std::stop_token& stop);
   /// Blocks until there is a request for a parse. Returns none if `stop` was requested.
   std::optional<Wishes::Entry> TakeWish(const std::stop_token& stop);
-  /// Returns null if the preamble can't be parsed or kept. Returns none if its files are no longer
-  /// available, which does not count against the preamble.
+  /// Returns null if the preamble can't be parsed or kept. Returns none if its files are not
+  /// available any more, which does not count against the preamble.
   [[nodiscard]] std::optional<ParsedPreamblePtr> Parse(const MakeOrder& make,
                                                        const std::stop_token& stop);
   [[nodiscard]] Result<std::shared_ptr<const Precompiled>> Precompile(CompileJob& job,
                                                                       const std::stop_token& stop);
   void Keep(const Wishes::Entry& wish, std::optional<ParsedPreamblePtr> result);
-  /// Drops the preambles that are not usable. Asks each without mutex_, because usable() may end a
-  /// process.
+  /// Drops the preambles that are not usable any more. Asks each without mutex_, because usable()
+  /// may end a process.
   void DropUnusable();
   void Remove(const Digest& key, const ParsedPreamblePtr& parsed) REQUIRES(mutex_);
   void NoteFailure(const Digest& key) REQUIRES(mutex_);
@@ -133,15 +134,15 @@ class PreamblePool {
 
   mutable Mutex mutex_;
   CondVar changed_;
-  /// The time of the shortest compile of each key that was missed.
+  /// The time of the shortest compile of each missed key.
   PerUserLru<Digest, std::chrono::microseconds, DigestHash, Account> missed_ GUARDED_BY(mutex_);
   Wishes wishes_ GUARDED_BY(mutex_);
   Preambles kept_ GUARDED_BY(mutex_);
-  /// Not tried again as long as they are here.
+  /// Preambles that are not tried again as long as they are here.
   PerUserLru<Digest, std::monostate, DigestHash> failed_ GUARDED_BY(mutex_);
   std::optional<Parsing> parsing_ GUARDED_BY(mutex_);
   Account last_served_ GUARDED_BY(mutex_){0};
-  std::jthread thread_;  // last member: ends before the others are destroyed
+  std::jthread thread_;  // last member, so that it ends before the others are destroyed
 };
 
 }  // namespace cccl_cache::daemon

@@ -31,9 +31,9 @@ inline constexpr BlockingPool::Bounds kBlockingCallThreads{.name = "calls",
                                                            .time = std::chrono::hours(24 * 365),
                                                            .close_awaits_looks = true};
 
-/// A call that works with a disk for as long as it lasts, on a thread of its own. The thread reads
-/// and writes messages and waits for each, so they move at the pace of the disk. The call is
-/// counted before its first message is received. Deletes itself when the call is done.
+/// A call that works with a disk as long as it lasts, on its own thread. The thread reads and
+/// writes messages and waits for each, so they move at the speed of the disk. The call is counted
+/// before its first message is received. Deletes itself when the call is done.
 class BlockingCall final : public RawCall {
  public:
   /// Bytes of data in one message, and of the fields around them: the digests of a release.
@@ -43,7 +43,7 @@ class BlockingCall final : public RawCall {
   /// Does all work of a call, on its thread. The call ends with the returned status.
   using Work = std::function<Status(BlockingCall&)>;
 
-  /// Returns a maker of calls of this peer that do this work.
+  /// Returns a maker of this peer's calls with this work.
   [[nodiscard]] static MakeCall Maker(BuildBackend& backend, BlockingPool& threads,
                                       const Peer& peer, Work work);
 
@@ -52,8 +52,9 @@ class BlockingCall final : public RawCall {
   void OnCancel() final;
   void OnDone() final;
 
-  // For the work.
-  /// Reads the next message. Errors: the caller left or is too slow, or the bytes are malformed.
+  // For the work:
+  /// Reads the next message. Errors: the caller has left or is too slow, or the bytes are
+  /// malformed.
   [[nodiscard]] Status Read(google::protobuf::MessageLite& message);
   [[nodiscard]] Status Write(const google::protobuf::MessageLite& message);
 

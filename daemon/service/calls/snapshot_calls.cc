@@ -63,7 +63,7 @@ class Sender {
  public:
   explicit Sender(BlockingCall& call) : call_(call) {}
 
-  /// Sends all full messages; the rest waits for more bytes.
+  /// Sends all full messages. The remaining bytes wait for more.
   Status Send(std::string_view bytes) {
     while (!bytes.empty()) {
       const size_t taken =

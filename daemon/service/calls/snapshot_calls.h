@@ -20,7 +20,8 @@ struct SnapshotSources {
   BlockingPool& threads;
 };
 
-/// Snapshot.Create: receives the filter and the keys that are wanted or not, then sends the file.
+/// Snapshot.Create: receives the filter and the keys to include or to leave out, then sends the
+/// file.
 [[nodiscard]] Status CreateSnapshot(BlockingCall& call, Snapshots& snapshots);
 
 /// Snapshot.Insert: receives the file, then sends the result.

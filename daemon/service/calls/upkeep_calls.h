@@ -9,7 +9,7 @@
 
 namespace cccl_cache::daemon {
 
-// Admin.Evict and Admin.Verify. Both refuse everyone but administrators.
+// Admin.Evict and Admin.Verify. Only administrators may call them.
 [[nodiscard]] Status Evict(BlockingCall& call, Upkeep& upkeep);
 [[nodiscard]] Status Verify(BlockingCall& call, Upkeep& upkeep);
 

@@ -68,8 +68,8 @@ struct ConvertedRequest {
   uint64_t bytes = 0;                ///< of all its texts and binaries
 };
 
-/// Reads the message as a BuildRequest. Keeps no entry of a list beyond its bound.
-/// kInvalidRequest names the field, kUploadNeeded the digest.
+/// Reads the message as a BuildRequest. Keeps no entry of a list beyond its limit. kInvalidRequest
+/// names the field, kUploadNeeded the digest.
 [[nodiscard]] Result<ConvertedRequest> ReadBuild(ProtoReader& message, const ServiceLimits& limits,
                                                  const FindUpload& find_upload);
 

@@ -24,10 +24,10 @@ struct ManyRequest {
 /// bytes are malformed. It belongs to no build, so it ends the whole call.
 [[nodiscard]] Result<ManyRequest> ReadManyRequest(const grpc::ByteBuffer& bytes);
 
-/// Reads the build in such a message.
+/// Reads the build in a message of BuildMany.
 [[nodiscard]] Result<ConvertedRequest> ReadOfMany(ProtoReader& message, const ServiceLimits& limits,
                                                   const FindUpload& find_upload);
-/// Reads the build in a first BuildWithFilesRequest.
+/// Reads the build in the first BuildWithFilesRequest.
 [[nodiscard]] Result<ConvertedRequest> ReadOfWithFiles(ProtoReader& message,
                                                        const ServiceLimits& limits,
                                                        const FindUpload& find_upload);
