@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint64_t kAnyGeneration = std::numeric_limits<uint64_t>::max();
 
-/// Returns the key under which the memory tier keeps a user's entry.
+/// Returns the key of a user's entry in the memory tier.
 Digest MemoryKey(uid_t uid, const Digest& key) {
   Hasher hasher;
   hasher.AppendValue("private", key.View());
@@ -101,7 +101,7 @@ PrivateEntries::Found PrivateStore::Get(uid_t uid, const Digest& key) {
     return {};
   }
   const MutexLock lock(mutex_);
-  // An entry that was read before a change must not be found after it.
+  // An entry that was read before a change must not be found after the change.
   if (memory_ != nullptr && changes_ == changes) {
     memory_->Put(MemoryKey(uid, key), found.artifact);
   }
@@ -115,8 +115,8 @@ void PrivateStore::Forget(const Place& place) {
   bool sound = false;
   database->Read(Column::kPrivate, UserRowKey(place.uid, place.key),
                  [&](std::string_view entry) { sound = DecodeEntry(place.key, entry) != nullptr; });
-  if (sound) return;  // another entry replaced it meanwhile
-  // An entry that could not be deleted is found broken again.
+  if (sound) return;  // another entry has replaced it meanwhile
+  // An entry that could not be deleted is found broken again later.
   if (Drop(*database, place.uid, {&place.key, 1})) statistics_.Add(Counter::kStoreErrors);
 }
 
@@ -219,11 +219,13 @@ bool PrivateStore::DropOldest(Database& database, uid_t uid, uint64_t generation
   return !Drop(database, uid, {&oldest, 1});
 }
 
-// An account inserts one snapshot at a time, so the entries of its other uids were there before.
+// An account inserts one snapshot at a time, so the entries of its other uids are older.
 bool PrivateStore::DropOldestBeside(Database& database, Account account, uid_t uid) {
   const auto other = usage_.LargestBeside(account, uid);
   if (!other) return false;
-  if (usage_.FindAgain(*other)) return true;  // it is another account's, so this one has less
+  if (usage_.FindAgain(*other))
+    return true;  // it is another account's now, so this account has
+                  // less
   return DropOldest(database, *other, kAnyGeneration);
 }
 

@@ -23,19 +23,20 @@
 
 namespace cccl_cache::daemon {
 
-/// Private entries in the database; those in use are in memory as well. An index in memory has the
-/// keys and sizes of all. The bytes of each account are bounded, and those of all together. To make
-/// room for an entry, its user's entries of earlier insertions are evicted first, then those of the
-/// account's other uids; above the total, those of the account that has most. Thread-safe.
+/// Private entries in the database. Those in use are in memory as well. An index in memory has the
+/// keys and sizes of all entries. The bytes are limited for each account and in total. To make room
+/// for an entry, its user's entries of earlier insertions are evicted first, then those of the
+/// account's other uids. Above the total, those of the account with the most are evicted.
+/// Thread-safe.
 class PrivateStore final : public PrivateEntries {
  public:
   struct Limits {
     uint64_t per_user = 1ull << 30;  ///< limit of each account
     uint64_t in_all = 4ull << 30;
-    FindAccount find_account = {};  ///< empty: each uid counts as itself
+    FindAccount find_account = {};  ///< empty: each uid counts as its own account
   };
 
-  /// `memory` also keeps the entries that are asked for, under separate keys; may be null. All
+  /// `memory` also keeps the entries that are requested, under separate keys; may be null. All
   /// arguments must outlive the object.
   PrivateStore(const Limits& limits, DatabaseSlot& slot, Tier* memory, Statistics& statistics)
       : limits_(limits),
@@ -44,7 +45,8 @@ class PrivateStore final : public PrivateEntries {
         statistics_(statistics),
         usage_({limits.per_user, limits.in_all}, limits.find_account) {}
 
-  /// Reads the index of this database. Evicts what exceeds the limits, which may have been lowered.
+  /// Reads the index of this database. Evicts entries beyond the limits, which may have been
+  /// lowered.
   void Load(Database& database);
 
   bool MayHave(uid_t uid, const Digest& key) override;
@@ -55,18 +57,18 @@ class PrivateStore final : public PrivateEntries {
   Result<Inserted> Put(uid_t uid, const Digest& key, const ArtifactPtr& artifact,
                        uint64_t generation) override;
 
-  // For upkeep.
+  // For upkeep:
 
-  /// Returns the users that have entries, ascending.
+  /// Returns the users with entries, ascending.
   [[nodiscard]] std::vector<uid_t> Users();
   struct Listed {
     Digest key;
     uint64_t bytes = 0;  ///< bytes that count against the limits
   };
-  /// Returns the user's entries in the order of their keys, at most `most`, from the first whose
-  /// key's bytes are not below `from`.
+  /// Returns the user's entries in the order of their keys, at most `most`, from the first key that
+  /// is not below `from`.
   [[nodiscard]] std::vector<Listed> List(uid_t uid, std::string_view from, size_t most);
-  /// Drops the given entries that the user has. Returns their size. Waits for the disk.
+  /// Drops those of the given entries that the user has. Returns their size. Waits for the disk.
   [[nodiscard]] Result<TierSize> Remove(uid_t uid, std::span<const Digest> keys);
   /// Reads an entry from the disk, and drops it if it does not verify.
   [[nodiscard]] Soundness Verify(uid_t uid, const Digest& key);
@@ -89,14 +91,14 @@ class PrivateStore final : public PrivateEntries {
   std::optional<DatabaseError> Drop(Database& database, uid_t uid, std::span<const Digest> keys)
       REQUIRES(changing_);
   Status MakeRoom(Database& database, uid_t uid, const PrivateUsage& incoming) REQUIRES(changing_);
-  /// Drops the user's oldest entry. Returns false if it is of this generation or a later one, or if
-  /// the disk refuses.
+  /// Drops the user's oldest entry. Returns false if the entry is of this or a later generation, or
+  /// if the disk refuses.
   [[nodiscard]] bool DropOldest(Database& database, uid_t uid, uint64_t generation)
       REQUIRES(changing_);
-  /// Drops the oldest entry of the uid of the account, other than `uid`, that has the most.
+  /// Drops the oldest entry of that uid of the account, other than `uid`, that has the most.
   [[nodiscard]] bool DropOldestBeside(Database& database, Account account, uid_t uid)
       REQUIRES(changing_);
-  /// Drops an entry that is broken or gone.
+  /// Drops a broken or missing entry.
   void Forget(const Place& place);
 
   const Limits limits_;
@@ -108,7 +110,8 @@ class PrivateStore final : public PrivateEntries {
   AccountUsage usage_ GUARDED_BY(changing_);
   Mutex mutex_;
   Index index_ GUARDED_BY(mutex_){{}};
-  uint64_t changes_ GUARDED_BY(mutex_) = 0;  ///< changes that may outdate what memory holds
+  uint64_t changes_ GUARDED_BY(mutex_) = 0;  ///< counts changes that may make entries in memory out
+                                             ///< of date
 };
 
 }  // namespace cccl_cache::daemon

@@ -14,7 +14,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// Digits of an id that are shown; a person compares no more.
+// Displayed digits of an id. A person compares no more.
 constexpr size_t kShortId = 12;
 
 uint64_t LinesOf(std::string_view text) {
@@ -89,7 +89,8 @@ size_t FootprintOf(const std::vector<std::string>& texts) {
   return bytes;
 }
 
-// The number of earlier builds that are checked for the same closure. Mostly the last one has it.
+// The number of earlier builds that are checked for the same closure. Usually the last build has
+// it.
 constexpr size_t kCompared = 4;
 
 }  // namespace
@@ -191,7 +192,7 @@ void BuildHistory::ShareClosure(uid_t uid, PastBuild* build) const {
   }
 }
 
-// Returns how many bytes this build adds to the user's.
+// Returns the bytes that this build adds to the user's total.
 size_t BuildHistory::Cost(uid_t uid, const PastBuild& build) const {
   const size_t bytes = FootprintOf(build);
   if (build.closure == nullptr) return bytes;

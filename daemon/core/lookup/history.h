@@ -24,7 +24,7 @@
 
 namespace cccl_cache::daemon {
 
-/// Identifies a text or binary of a request, to tell it from another one. Never holds the contents.
+/// Identifies a text or binary of a request without its contents, to compare it with another.
 struct ContentMark {
   std::string name;
   Digest digest;
@@ -36,15 +36,15 @@ struct ContentMark {
 
 /// One directory of the search order.
 struct SearchDirectory {
-  std::string shown;  ///< as the client named it
-  /// The part that every fingerprint covers; builds differ where it does.
+  std::string shown;  ///< as the client wrote it
+  /// The part that every fingerprint covers. Builds with different parts differ.
   std::string meaning;
   std::string path;  ///< absolute; only a path-dependent build's fingerprint covers it
 
   bool operator==(const SearchDirectory&) const = default;
 };
 
-/// The parts of a build that can differ from another one's, small enough to be kept for a while.
+/// The parts of a build that can differ from another build, small enough to be kept for a while.
 struct PastBuild {
   BuildKind kind = BuildKind::kNvrtc;
   std::string program;  ///< NVRTC: base name
@@ -70,30 +70,31 @@ struct PastBuild {
   std::string reason;  ///< why uncacheable or failed
   std::chrono::system_clock::time_point time;
 
-  /// Returns whether the outcome says that its artifact was put into the tiers.
+  /// Returns whether the outcome shows that the artifact was put into the tiers.
   [[nodiscard]] bool kept() const {
     return outcome == Outcome::kBuilt || outcome == Outcome::kJoined;
   }
 };
 using PastBuildPtr = std::shared_ptr<const PastBuild>;
 
-/// Returns all that a plan tells; without closure, outcome and time.
+/// Returns the parts that a plan has: all except closure, outcome and time.
 [[nodiscard]] PastBuild MarkOf(const BuildPlan& plan);
 
-/// Returns the file's path as this build's client names it.
+/// Returns the file's path with the names of this build's client.
 [[nodiscard]] std::string ClientPath(const PastBuild& build, const FileName& name);
 
-/// Returns the bytes that it takes in memory, without the closure.
+/// Return the bytes in memory; for a build without its closure.
 [[nodiscard]] size_t FootprintOf(const PastBuild& build);
 [[nodiscard]] size_t FootprintOf(const Closure& closure);
 
-/// Each user's last compiled builds, in memory only, which `explain` compares with. A user sees
-/// only that user's own builds. Bounded in bytes, for each account and for all together. An account
-/// over its share loses its own oldest build. Over the total, the account that holds most loses its
-/// oldest. Within an account the user that holds most loses it. Thread-safe.
+/// The last compiled builds of each user, in memory only, with which `explain` compares. A user
+/// sees only that user's own builds. The bytes are limited, for each account and in total. An
+/// account over its share loses its own oldest build. Over the total, the account with the most
+/// bytes loses its oldest build. Within an account, the user with the most bytes loses it.
+/// Thread-safe.
 class BuildHistory {
  public:
-  /// One account may hold one part in kShares of the capacity, and one user at most kMaxBuilds
+  /// One account may have one part in kShares of the capacity, and one user at most kMaxBuilds
   /// builds.
   static constexpr size_t kShares = 8;
   static constexpr size_t kMaxBuilds = 256;
@@ -101,8 +102,8 @@ class BuildHistory {
   explicit BuildHistory(size_t capacity_bytes)
       : share_(capacity_bytes / kShares), usage_({share_, capacity_bytes}) {}
 
-  /// Adds a build. A closure that is too large is left out, and so is a build that is too large.
-  /// Nothing is recorded for the overflow uid, which stands for many users.
+  /// Adds a build. A closure that is too large is left out, and a build that is too large is
+  /// dropped. Nothing is recorded for the overflow uid, which stands for many users.
   void Add(uid_t uid, Account account, PastBuild build);
 
   [[nodiscard]] bool Knows(uid_t uid, const Digest& key) const;
@@ -114,7 +115,7 @@ class BuildHistory {
  private:
   struct User {
     std::deque<PastBuildPtr> newest_first;      // never empty
-    std::map<const Closure*, size_t> closures;  // how many builds share each
+    std::map<const Closure*, size_t> closures;  // number of builds that share each closure
     size_t bytes = 0;
   };
 

@@ -11,7 +11,7 @@ namespace cccl_cache::daemon {
 namespace {
 
 constexpr uint64_t kReservedPart = 16;
-/// Nothing is reserved of a total below this.
+/// Nothing is reserved of a smaller total.
 constexpr uint64_t kLeastShared = 4;
 
 uint64_t Reserve(uint64_t in_all) {
@@ -22,8 +22,8 @@ uint64_t PartOfContainers(uint64_t in_all) { return std::max<uint64_t>(in_all / 
 
 uint64_t Rest(uint64_t room, uint64_t used) { return room > used ? room - used : 0; }
 
-/// Uids per call of FindSomeAgain. The number is bounded because one account may have 65,536 uids,
-/// and other callers wait meanwhile.
+/// Number of uids per call of FindSomeAgain. It is limited because one account may have 65,536
+/// uids, and other callers wait meanwhile.
 constexpr size_t kLookedUpAtOnce = 64;
 
 }  // namespace

@@ -33,31 +33,31 @@ namespace cccl_cache::daemon {
 /// (docs/internals/decisions/0029). A plain value.
 class Account {
  public:
-  /// Control groups on the way to a container's, each as a number, the outermost first; zeros after
-  /// the last. Deeper ones are left out.
+  /// The control groups on the way to that of a container as numbers, the outermost first, with
+  /// zeros after the last. Deeper groups are left out.
   using Way = std::array<uint64_t, 8>;
 
   constexpr explicit Account(uid_t uid) : number_(uid) {}
   constexpr Account(uid_t number, const Way& way) : number_(number), way_(way) {}
-  /// Returns the one account of all uids that have no name and are no user's subordinate uids.
+  /// Returns the single account of all uids that have no name and are no user's subordinate uids.
   static constexpr Account OfNameless() { return Account(static_cast<uid_t>(-1)); }
 
   /// Returns the shared account of container users without an account of their own.
   static constexpr Account OfUntoldContainers() { return {static_cast<uid_t>(-2), Way{1}}; }
 
-  /// Returns whether users of containers are counted here. All such accounts together get at most a
-  /// half of every resource.
+  /// Returns whether users of containers count for this account. All such accounts together get at
+  /// most a half of every resource.
   [[nodiscard]] constexpr bool IsContainers() const { return IsContainerUser(number_); }
   /// Returns the way to a container's control group without zeros; empty for other accounts.
   [[nodiscard]] std::span<const uint64_t> way() const {
     return std::span(way_).first(static_cast<size_t>(std::ranges::find(way_, 0) - way_.begin()));
   }
-  /// Returns whether this is root's or the daemon's own account. A part of every resource is
-  /// reserved for these two.
+  /// Returns whether this is the account of root or of the daemon's own user. A part of every
+  /// resource is reserved for these two.
   [[nodiscard]] bool privileged() const;
-  /// Returns the name to show to people: "user 1000", "container 3".
+  /// Returns the displayed name: "user 1000", "container 3".
   [[nodiscard]] std::string Name() const;
-  /// Returns the name to show in statistics: "1000", "container-3".
+  /// Returns the name in statistics: "1000", "container-3".
   [[nodiscard]] std::string Label() const;
 
   friend constexpr auto operator<=>(const Account& one, const Account& other) {
@@ -72,7 +72,7 @@ class Account {
   Way way_ = {};
 };
 
-/// The amount that all accounts hold of a resource. A plain value.
+/// The amount of a resource that all accounts hold. A plain value.
 struct HeldInAll {
   void Add(Account account, uint64_t amount) {
     in_all += amount;
@@ -87,10 +87,10 @@ struct HeldInAll {
   uint64_t in_containers = 0;  ///< the part that accounts of containers hold
 };
 
-/// How much one account may hold of a resource that all accounts share. A sixteenth is reserved for
-/// root and the daemon's own user. Any other account holds at most as much as it leaves free, so
-/// later accounts find some. Containers together hold at most a half, of which each leaves as much
-/// free as it holds.
+/// The amount that one account may hold of a resource that all accounts share. A sixteenth is
+/// reserved for root and the daemon's own user. Any other account holds at most as much as it
+/// leaves free, so that later accounts find some. Containers together hold at most a half, and each
+/// leaves as much of it free as it holds.
 struct Allowance {
   uint64_t per_account = 0;
   uint64_t in_all = 0;
@@ -100,12 +100,12 @@ struct Allowance {
   [[nodiscard]] uint64_t Most(Account account, uint64_t mine, const HeldInAll& held) const;
 };
 
-/// Finds the account of a uid that is known from a stored row only. Returns none if the account is
-/// not known yet, or not any more. Never blocks; may be called under any lock.
+/// Finds the account of a uid that only a stored row names. Returns none if the account is not
+/// known yet, or not known any more. Never blocks; may be called under any lock.
 using FindAccount = std::function<std::optional<Account>(uid_t)>;
 
-/// Counts the use of one resource by uid and by account. Names the uid whose oldest entry must be
-/// evicted when that is too much. Not thread-safe.
+/// Counts the use of one resource by uid and by account. Returns the uid whose oldest entry must be
+/// evicted if the use is too large. Not thread-safe.
 class AccountUsage {
  public:
   struct Limits {
@@ -113,24 +113,24 @@ class AccountUsage {
     uint64_t in_all = 0;
   };
 
-  /// `find_account` may be empty: then a uid's account is the one that Set was given last.
+  /// `find_account` may be empty: the account of a uid is then that of the last Set.
   explicit AccountUsage(const Limits& limits, FindAccount find_account = {})
       : limits_(limits), find_account_(std::move(find_account)) {}
 
   /// Sets the amount that the uid holds now. From now on the uid counts for this account.
   void Set(uid_t uid, Account account, uint64_t amount);
-  /// The same for the account that `find_account` returns. As long as it returns none, a uid keeps
-  /// its account, at first one of its own. So a start evicts nothing because of unknown names.
+  /// The same for the account that `find_account` returns. While it returns none, a uid keeps its
+  /// account, which is initially one of its own. A start of the daemon thus evicts nothing because
+  /// of unknown names.
   void Set(uid_t uid, uint64_t amount) { Set(uid, AccountOf(uid), amount); }
 
   /// Sets every uid's amount to zero.
   void Clear();
 
-  /// Looks up the accounts of the next few uids again (at most 64), because the answers change
-  /// while the daemon runs.
+  /// Looks up the accounts of the next uids again (at most 64), because they may change while the
+  /// daemon runs.
   void FindSomeAgain();
-  /// Looks up again the account of a uid that holds something. Returns whether the account has
-  /// changed.
+  /// Looks up the account of a uid with any amount again. Returns whether the account has changed.
   bool FindAgain(uid_t uid);
 
   [[nodiscard]] Account AccountOf(uid_t uid) const;
@@ -139,12 +139,12 @@ class AccountUsage {
   [[nodiscard]] uint64_t in_all() const { return held_.in_all; }
 
   /// Returns the uid that must release some of its amount so that `incoming` more fits for the
-  /// account: if the account is full, its largest uid, otherwise the largest uid of the largest
-  /// account (among accounts of containers if these would hold more than a half together). The
-  /// account of the returned uid was looked up again. Returns none if `incoming` fits, or if no uid
-  /// holds anything.
+  /// account. If the account is full, it is the account's largest uid. Otherwise it is the largest
+  /// uid of the largest account (among accounts of containers if these would hold more than a half
+  /// together). The account of the returned uid was looked up again. None if `incoming` fits, or if
+  /// no uid holds anything.
   [[nodiscard]] std::optional<uid_t> MustGiveWay(Account account, uint64_t incoming);
-  /// Returns the uid of this account that holds most apart from `uid`, or none.
+  /// Returns the uid of this account with the largest amount, except `uid`, or none.
   [[nodiscard]] std::optional<uid_t> LargestBeside(Account account, uid_t uid) const;
 
  private:
@@ -161,36 +161,36 @@ class AccountUsage {
 
   const Limits limits_;
   const FindAccount find_account_;
-  std::map<uid_t, User> users_;  // uids that hold something
+  std::map<uid_t, User> users_;  // uids with any amount
   std::map<Account, Share> shares_;
   HeldInAll held_;
   uid_t looked_up_to_ = 0;
 };
 
-/// The uid that the kernel reports for every user of another user namespace who has no uid here.
-/// Many people may have it, so nothing is kept or shared under it.
+/// The uid that the kernel reports for every user of another user namespace without a uid here.
+/// Many people may have it, so nothing is kept or shared for it.
 inline constexpr uid_t kOverflowUid = 65534;
-/// The same for groups. Nothing is shared with it.
+/// The same for groups. Nothing is shared with this group.
 inline constexpr gid_t kOverflowGid = 65534;
 
-/// The files that the daemon may open by path on a peer's behalf. A client's claim without a proof
-/// never decides this (docs/internals/decisions/0066).
+/// The files that the daemon may open by path for a peer. A client's claim without a proof never
+/// decides this (docs/internals/decisions/0066).
 enum class FileReach : uint8_t {
-  kNone,        ///< none: the peer's paths lead elsewhere, so it sends its files
-  kEverybodys,  ///< files that everybody may read
+  kNone,        ///< no files: the peer's paths lead to other files, so it sends its files
+  kEverybodys,  ///< files that all users may read
   kDaemons,     ///< all files that the daemon may read
 };
 
 /// The client of a connection, as the kernel described it at connect time (SO_PEERCRED,
 /// SO_PEERGROUPS).
 struct Peer {
-  uid_t uid = 0;  ///< of a container user: its assigned number
+  uid_t uid = 0;  ///< the assigned number of a container's user
   gid_t gid = 0;
   std::vector<gid_t> groups;   ///< supplementary, sorted
   pid_t pid = 0;               ///< for logs and views only: pids are reused, so no decision uses it
   bool administrator = false;  ///< set at accept (service/limits/accounts.h)
   FileReach reach = FileReach::kEverybodys;  ///< of each call (service/limits/daemons_rights.h)
-  std::optional<Account> counted_as = std::nullopt;  ///< none: the uid's own account
+  std::optional<Account> counted_as = std::nullopt;  ///< none for the uid's own account
 
   [[nodiscard]] Account account() const { return counted_as.value_or(Account(uid)); }
 };

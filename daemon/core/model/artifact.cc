@@ -4,7 +4,7 @@
 
 namespace cccl_cache::daemon {
 size_t Artifact::Footprint() const {
-  constexpr size_t kOverhead = 64;  // bytes a heap object: bookkeeping and rounding
+  constexpr size_t kOverhead = 64;  // bytes of bookkeeping and rounding per heap object
   size_t bytes = sizeof(Artifact) + log.capacity() + kOverhead;
   for (const ArtifactPart& part : parts) bytes += sizeof(part) + part.bytes.capacity() + kOverhead;
   for (const auto& [expression, lowered] : lowered_names) {

@@ -7,7 +7,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// Keeps sums of durations in range.
+// Keeps sums of durations in range of the clock.
 constexpr std::chrono::hours kMaxLimit{24 * 365};
 
 }  // namespace

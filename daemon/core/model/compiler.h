@@ -24,14 +24,15 @@ namespace cccl_cache::daemon {
 
 class JobFiles;
 
-/// Every canonical name begins with this, a root's number and a slash.
+/// Every canonical name begins with this prefix, the number of a root and a slash.
 inline constexpr std::string_view kCanonicalPrefix = "/cccl-root-";
 
-/// A directory as the compiler sees it, and its real path.
+/// A directory under the name that the compiler sees, and its real path.
 struct Mount {
-  std::string visible;   ///< absolute, no trailing slash: "/cccl-root-1"; or the real path itself
-  std::string target;    ///< absolute real path; empty: nowhere
-  bool trusted = false;  ///< one of the toolchain's own directories, or inside one
+  std::string visible;   ///< absolute, without a trailing slash: "/cccl-root-1"; or the real path
+                         ///< itself
+  std::string target;    ///< absolute real path; empty if there is none
+  bool trusted = false;  ///< whether it is one of the toolchain's own directories or inside one
 };
 
 /// A text that a compiler has already parsed, for programs that begin with it.
@@ -41,64 +42,64 @@ class Precompiled {
 
   /// Returns its memory in bytes.
   [[nodiscard]] virtual uint64_t bytes() const = 0;
-  /// Returns whether a compile can still begin with it. Once false, the answer stays false.
+  /// Returns whether a compile can still begin with it. False is final.
   [[nodiscard]] virtual bool usable() const = 0;
 };
 
-/// One worker's job. The request gives the texts. The plan decided everything that depends on
-/// options, roots or the toolchain.
+/// The job of one worker. The request has the texts. The plan has determined all parts that depend
+/// on options, roots or the toolchain.
 struct CompileJob {
   ToolchainPtr toolchain;
   std::shared_ptr<const BuildRequest> request;
   std::vector<std::string> options;  ///< passed to the compiler unchanged
-  std::string program_name;          ///< NVRTC: as the compiler sees it
-  /// NVRTC: the longest visible prefix wins. A name under no mount lies outside.
+  std::string program_name;          ///< NVRTC: the name that the compiler sees
+  /// NVRTC: the longest visible prefix applies. A name under no mount is outside.
   std::vector<Mount> mounts;
   std::string visible_working_directory;  ///< the result of getcwd in the worker
-  /// The uid that the job runs for; none: the daemon's own job. Where workers can't be sandboxed, a
-  /// job for any uid but the daemon's own fails with kDenied.
+  /// The uid for which the job runs; none for the daemon's own job. If workers can't be sandboxed,
+  /// a job for any uid except the daemon's own fails with kDenied.
   std::optional<uid_t> requester;
   Account account{0};  ///< charged for its hanging questions and its reply
-  /// Runs at idle priority: a shadow check.
+  /// Whether to run at idle priority, for a shadow check.
   bool background = false;
-  /// Answers for every name outside the trusted directories. A question that hangs when the job
-  /// ends keeps using `files` after Compile has returned an error, so another attempt needs another
-  /// object. Null: no name lies outside.
+  /// Answers questions about all names outside the trusted directories. If a question hangs at the
+  /// end of the job, it uses `files` even after Compile has returned an error, so another attempt
+  /// needs another object. Null if no name is outside.
   std::shared_ptr<JobFiles> files;
-  /// The text that the compiler need not parse again, or null. The same compiler object made it for
-  /// a job that differs only in the program's text and base name, in name expressions and in the
-  /// seed; for LTO-IR also a job that makes relocatable PTX with the same options otherwise. This
-  /// program begins with its text.
+  /// The text that the compiler need not parse again, or null. This program begins with that text.
+  /// The same compiler object made it, for a job that differs only in the program's text and base
+  /// name, in name expressions and in the seed. For LTO-IR, that job may also make relocatable PTX
+  /// with otherwise equal options.
   std::shared_ptr<const Precompiled> precompiled;
-  /// Set to the peak memory of this job's workers, if that is larger, by the thread that calls
-  /// Compile or Precompile. Null: not wanted.
+  /// Raised to the peak memory of this job's workers, on the thread that calls Compile or
+  /// Precompile. Null if not wanted.
   uint64_t* peak_bytes = nullptr;
 };
 
-/// The outcome of a job. `artifact` is set for compile failures too (log, no parts).
+/// The output of a job. `artifact` is also set for compile failures (log, no parts).
 struct CompileOutput {
   bool succeeded = false;
-  int native_code = 0;      ///< the library's own result code
+  int native_code = 0;      ///< the library's result code
   std::string native_name;  ///< "NVRTC_ERROR_COMPILATION"
   ArtifactPtr artifact;
-  /// The architectures that this NVRTC lists, 90 for sm_90; empty if it can't.
+  /// The architectures that this NVRTC lists, 90 for sm_90. Empty if it can't list them.
   std::vector<uint32_t> architectures = {};
   bool precompiled_headers = false;  ///< the job used precompiled headers
   /// Charges the artifact's bytes to the requester's account (JobMemory) until tiers and callers
   /// have the artifact.
   std::shared_ptr<const void> memory = nullptr;
 
-  /// Returns a sentence with the compiler's answer. Only for an output that did not succeed.
+  /// Returns a sentence with the compiler's answer. Only for an output without success.
   [[nodiscard]] std::string Reason() const { return "the compiler answered " + native_name; }
 };
 
 struct CompileLimits {
-  std::chrono::milliseconds time{120'000};  ///< for all attempts at one job together
+  std::chrono::milliseconds time{120'000};  ///< for all attempts at one job in total
   uint64_t memory_bytes = 4ull << 30;
-  /// When `time` ends; none: `time` begins with the next attempt.
+  /// End of `time`. None: `time` begins with the next attempt.
   std::optional<std::chrono::steady_clock::time_point> deadline = std::nullopt;
 
-  /// Returns these limits with the deadline set, unless it was set before.
+  /// Returns these limits with the deadline set, unless it is set already.
   [[nodiscard]] CompileLimits Started() const;
 };
 
@@ -107,25 +108,24 @@ class Compiler {
  public:
   virtual ~Compiler() = default;
 
-  /// Returns by the deadline of `limits` in any case. Errors: kWorkerCrashed, kTimedOut,
-  /// kOutOfMemory, kCancelled (stop was requested), kUnavailable (no worker could be started). A
-  /// compile failure is an output, not an error. An error of the job's files is returned unchanged.
+  /// Always returns by the deadline of `limits`. Errors: kWorkerCrashed, kTimedOut, kOutOfMemory,
+  /// kCancelled (stop was requested), kUnavailable (no worker could be started). A compile failure
+  /// is an output, not an error. An error of the job's files is returned unchanged.
   ///
-  /// With `precompiled` set: kUnavailable together with useless_precompiled also means that the
-  /// parsed text turned out to be of no use. The same job may succeed without it.
+  /// With `precompiled`, an error kUnavailable with useless_precompiled also means that the parsed
+  /// text is of no use. The same job may succeed without it.
   virtual Result<CompileOutput> Compile(const CompileJob& job, const CompileLimits& limits,
                                         std::stop_token stop) = 0;
 
-  /// Parses the job's program, which consists of directives only. Returns by the deadline, with the
-  /// errors of Compile. kUnavailable also if the compiler logs something about the text, because it
-  /// would not log that again, or if it can't keep the parsed text. Not every implementation can
-  /// precompile.
+  /// Parses the job's program, which has only directives. Returns by the deadline, with the errors
+  /// of Compile. Also kUnavailable if the compiler logs something about the text, because it would
+  /// not log it again, or if it can't keep the parsed text. Some implementations can't precompile.
   virtual Result<std::shared_ptr<const Precompiled>> Precompile(const CompileJob& job,
                                                                 const CompileLimits& limits,
                                                                 std::stop_token stop);
 
-  /// Returns whether jobs of this account are isolated from those of others for now. Such jobs have
-  /// no part in what is precompiled.
+  /// Returns whether jobs of this account are isolated from those of others now. Such jobs do not
+  /// use precompiled texts.
   [[nodiscard]] virtual bool KeepsApart(const Toolchain& /*toolchain*/, Account /*account*/) {
     return false;
   }
@@ -134,27 +134,27 @@ class Compiler {
 /// The answer to one job's question about a name outside the toolchain.
 struct FileAnswer {
   FileKind kind = FileKind::kAbsent;
-  /// The inode number that compilers see; 0 if absent. Equal for two names if and only if they are
-  /// one inode, and the same when the job runs elsewhere. The program's directory and the working
-  /// directory have fixed identities, without a disk access.
+  /// The inode number that compilers see; 0 if absent. Two names have the same number if and only
+  /// if they are one inode. The number is the same if the job runs elsewhere. The program's
+  /// directory and the working directory have fixed numbers, without a disk access.
   uint64_t identity = 0;
   std::shared_ptr<const std::string> contents;  ///< of a file
 };
 
 /// Answers the file questions of one job's compiler and records the answers. That record is the
-/// closure, whatever the worker says. The worker announces a name among the toolchain's own headers
-/// before it opens it itself. So bytes that could take the worker over are recorded before it reads
-/// them.
+/// closure, whatever the worker reports. For a name among the toolchain's own headers, the worker
+/// announces it before it opens the file itself. Bytes that could capture the worker are thus
+/// recorded before it reads them.
 class JobFiles {
  public:
   virtual ~JobFiles() = default;
 
   /// `name`: absolute, as the compiler sees it, without "." and "//", with ".." as it was written.
-  /// The same name always has the same answer. An error ends the job, which fails with it. Blocks
-  /// as long as the disk does; one call at a time.
+  /// Returns the answer for a name, which is always the same. An error ends the job, which fails
+  /// with it. Blocks as long as the disk does; one call at a time.
   virtual Result<FileAnswer> Ask(std::string_view name) = 0;
   /// Records that the compiler is about to look at a name in the toolchain's trusted directories,
-  /// or at anything below it. The compiler may look once this has returned. Waits for no disk.
+  /// or below it. The compiler may look after this has returned. Waits for no disk.
   virtual Status LookInToolchain(std::string_view name) = 0;
 };
 

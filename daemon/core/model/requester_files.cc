@@ -17,8 +17,7 @@ bool OnlyTheCallerKnows(const Result<T>& answer) {
   return !answer && answer.error().code == ErrorCode::kFilesNeeded;
 }
 
-/// Answers from the daemon's own look first, and asks the caller where the daemon returns
-/// kFilesNeeded.
+/// Answers from the daemon's own look first. Asks the caller if the daemon returns kFilesNeeded.
 class FilesOfBoth final : public RequesterFiles {
  public:
   FilesOfBoth(std::unique_ptr<RequesterFiles> daemons, std::unique_ptr<RequesterFiles> callers)
@@ -59,7 +58,7 @@ class FilesOfBoth final : public RequesterFiles {
 
   const std::unique_ptr<RequesterFiles> daemons_;
   const std::unique_ptr<RequesterFiles> callers_;
-  std::map<FileName, Result<SeenFile>> looked_;  // the daemon's looks at expected names
+  std::map<FileName, Result<SeenFile>> looked_;  // the daemon's look-ups of expected names
 };
 
 }  // namespace

@@ -22,51 +22,53 @@ namespace cccl_cache::daemon {
 
 /// Selects entries for a snapshot from a user's answered builds. Empty fields select everything.
 struct SnapshotFilter {
-  std::string toolchain;  ///< a major, a version, or the beginning of an id
+  std::string toolchain;  ///< a major version, a version, or the beginning of an id
   std::string arch;
   std::optional<std::chrono::sys_seconds> since;  ///< last answered at this time or later
   std::optional<std::chrono::sys_seconds> until;  ///< last answered before this time
   std::string name_space;                         ///< namespace of deposits
-  /// Users whose builds are exported. Other users' only for an administrator. Empty: the caller's.
+  /// Users whose builds are exported. Only an administrator may name other users. Empty for the
+  /// caller.
   std::vector<uid_t> uids;
   bool all_users = false;
   std::vector<Digest> known;  ///< keys to leave out; ascending
   bool only_wanted = false;
-  /// The only keys of builds and deposits, or identities of deposits, to choose from; ascending,
-  /// each once.
+  /// The only keys of builds and deposits, or identities of deposits, to choose from; ascending and
+  /// unique.
   std::vector<Digest> wanted;
 };
 
 struct SnapshotSummary {
-  uint64_t records = 0;  ///< records in the file, or kept from it
-  uint64_t bytes = 0;    ///< of the file; on receipt, of what was kept, decompressed
+  uint64_t records = 0;  ///< records that were written to the file, or kept from it
+  uint64_t bytes = 0;    ///< of the written file, or of the kept records, decompressed
   uint64_t left_out = 0;
   bool shared = false;  ///< kept for all users
   bool only_wanted = false;
 };
 
-/// A caller that asks for a snapshot or sends one.
+/// A caller that requests or sends a snapshot.
 struct SnapshotCaller {
   Peer peer;
-  /// Replaces the bytes of memory reserved for this caller. kOverloaded: not enough memory is free.
+  /// Replaces the bytes of memory that are reserved for this caller. kOverloaded: not enough memory
+  /// is free.
   std::function<Status(uint64_t bytes)> hold;
-  std::stop_token left;  ///< stopped when the caller leaves
+  std::stop_token left;  ///< stopped when the caller has left
 };
 
-/// A snapshot that is being received. Blocks as long as the disk does. Used by one thread at a
-/// time. Without Finish, nothing is kept.
+/// A snapshot in reception. Blocks as long as the disk does. Used by one thread at a time. Without
+/// Finish, nothing is kept.
 class IncomingSnapshot {
  public:
   virtual ~IncomingSnapshot() = default;
 
   virtual Status Append(std::string_view bytes) = 0;
-  /// Verifies the whole snapshot, then keeps its records. kInvalidRequest: the snapshot is refused
-  /// as a whole, and the message says why.
+  /// Verifies the whole snapshot, then keeps its records. kInvalidRequest: the whole snapshot is
+  /// refused, and the message has the reason.
   virtual Result<SnapshotSummary> Finish() = 0;
 };
 
-/// Makes and receives snapshots of the builds that users were answered. Thread-safe. Every call
-/// blocks as long as the disk does.
+/// Makes and receives snapshots of users' answered builds. Thread-safe. Every call blocks as long
+/// as the disk does.
 class Snapshots {
  public:
   /// Takes the next bytes of the snapshot file. An error ends Create.
@@ -78,9 +80,9 @@ class Snapshots {
   /// entries.
   virtual Result<SnapshotSummary> Create(const SnapshotCaller& caller, const SnapshotFilter& filter,
                                          const Sink& sink) = 0;
-  /// Starts to receive a snapshot. One from root or the daemon's own uid is kept for all users, any
-  /// other for its sender alone. kOverloaded: this user already waits with another one. kDenied:
-  /// the overflow uid has no entries of its own.
+  /// Starts to receive a snapshot. A snapshot from root or the daemon's own uid is kept for all
+  /// users, any other for its sender alone. kOverloaded: another snapshot of this user is waiting.
+  /// kDenied: the overflow uid has no entries of its own.
   virtual Result<std::unique_ptr<IncomingSnapshot>> Receive(SnapshotCaller caller) = 0;
 };
 

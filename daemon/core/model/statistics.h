@@ -11,7 +11,7 @@
 
 namespace cccl_cache::daemon {
 
-/// Totals since the state directory was made. The order may change, names may not: see kCounters.
+/// Totals since the state directory was made. The order may change; names may not: see kCounters.
 enum class Counter : uint8_t {
   kBuilds,
   kHitsMemory,
@@ -80,13 +80,13 @@ enum class Counter : uint8_t {
 /// made it.
 enum class DepositUse : uint8_t { kFound, kJoined, kMade };
 
-/// How one counter is shown. docs/internals/protocol.md lists the names, which scripts rely on.
+/// The display of one counter. docs/internals/protocol.md lists the names, on which scripts rely.
 struct CounterInfo {
   Counter counter;
   std::string_view name;   ///< "hits_total"
-  std::string_view label;  ///< "memory"; empty: none
+  std::string_view label;  ///< "memory"; empty for none
   std::string_view help;
-  double per_unit = 1;  ///< shown value = count / per_unit, in the shortest digits
+  double per_unit = 1;  ///< displayed value = count / per_unit, in the shortest digits
 };
 
 [[nodiscard]] std::span<const CounterInfo> Counters();

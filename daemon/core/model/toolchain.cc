@@ -16,7 +16,7 @@ std::string_view Rest(const File& file, size_t from) {
   return std::string_view(file.place).substr(from);
 }
 
-/// The places of each file, by inode.
+/// The places of each file by inode.
 using Twins = std::map<std::pair<uint64_t, uint64_t>, std::vector<std::string_view>>;
 
 Digest DigestOf(const File& file, const Twins& twins) {
@@ -35,8 +35,8 @@ ToolchainHeaders::ToolchainHeaders(std::vector<File> files, std::vector<Director
     : directories_(std::move(directories)), linked_(linked) {
   Twins twins;
   for (const File& file : files) twins[file.inode].emplace_back(file.place);
-  // Computes the digests of the entries of one directory. `from`: length of its place with the
-  // slash.
+  // Computes the digests of the entries of one directory. `from` is the length of its place with
+  // the slash.
   const auto digest_directory = [&](auto& self, std::span<const File> within,
                                     size_t from) -> Digest {
     Hasher hasher;

@@ -34,21 +34,22 @@ class ToolchainHeaders {
   };
 
   ToolchainHeaders() : digests_{{"", {}}} {}
-  /// `files`: sorted by place. `linked`: some are reached through symlinks, so ".." after a symlink
-  /// does not lead to the parent that the path spells.
+  /// `files` are sorted by place. `linked`: some files are reached through symlinks, so that ".."
+  /// after a symlink may not lead to the parent in the spelling.
   ToolchainHeaders(std::vector<File> files, std::vector<Directory> directories, bool linked);
 
-  /// Returns the digest at a place without ".." in it; none: no file lies there. A directory's
-  /// digest is over the names and contents of all files in it; that of "" is over all files. Files
-  /// that are one inode at several places have digests of their own, because compilers notice.
+  /// Returns the digest at a place without "..". None if there is no file. The digest of a
+  /// directory covers the names and contents of all files in it; that of "" covers all files. Files
+  /// that are one inode at several places have their own digests, because compilers distinguish
+  /// them.
   [[nodiscard]] std::optional<Digest> Find(std::string_view place) const;
 
-  /// Returns the places that decide what a name leads to. The name may have ".." in it: the
-  /// directories that it enters and leaves come first, its final place last. Returns "", which is
-  /// all headers, where the spelling can't tell.
+  /// Returns the places that decide the target of a name. The name may contain "..": the
+  /// directories that it enters and leaves come first, its final place last. Returns "", which
+  /// stands for all headers, if the spelling does not show the places.
   [[nodiscard]] std::vector<std::string> PlacesOf(std::string_view name) const;
 
-  /// Returns the innermost header directory that a real path lies in, or null.
+  /// Returns the innermost header directory that contains a real path, or null.
   [[nodiscard]] const Directory* DirectoryOf(std::string_view path) const;
 
  private:
@@ -59,47 +60,47 @@ class ToolchainHeaders {
   bool linked_ = false;
 };
 
-/// One compiler library with the libraries that it loads by itself.
+/// One compiler library with the libraries that it loads.
 struct CompilerLibrary {
   std::string path;                  ///< absolute
   std::vector<std::string> preload;  ///< opened before the library, in order (NVRTC's builtins)
   std::string version;               ///< "13.0"
-  /// SHA-256 over the bytes of its files: equal files in another place give the same id.
+  /// SHA-256 over the bytes of its files, so equal files in another directory have the same id.
   Digest id;
-  /// DigestOfStamps of the same files; none: their stamps prove nothing.
+  /// DigestOfStamps of the same files. None if their stamps prove nothing.
   std::optional<Digest> stamp = std::nullopt;
 };
 
-/// One header directory that belongs to a toolchain.
+/// One header directory of a toolchain.
 struct HeaderDirectory {
   std::string path;  ///< absolute, symlinks resolved
-  /// Other absolute spellings under which the same directory was found ("/usr/local/cuda/include").
+  /// Other absolute spellings of the same directory ("/usr/local/cuda/include").
   std::vector<std::string> aliases;
 };
 
-/// Returns the index of the outermost header directory that this one lies in; its own if it lies in
-/// none.
+/// Returns the index of the outermost header directory that contains this one. Its own index if
+/// there is none.
 [[nodiscard]] size_t OutermostOf(const std::vector<HeaderDirectory>& directories, size_t index);
 
-/// Returns the place of a header directory in ToolchainHeaders. That is its number, or the number
-/// of the directory that it lies in and the path from there ("0/cccl").
+/// Returns the place of a header directory in ToolchainHeaders: its number, or the number of the
+/// outermost directory that contains it and the path from there ("0/cccl").
 [[nodiscard]] std::string PlaceOf(const std::vector<HeaderDirectory>& directories, size_t index);
 
-/// Options and architectures that this NVRTC accepts, as the probe found.
+/// Options and architectures that this NVRTC accepts, as found by the probe.
 struct Capabilities {
   bool random_seed = false;  ///< -frandom-seed=
   bool no_cache = false;     ///< --no-cache
   bool pch = false;          ///< --create-pch, --use-pch
-  /// As 90 for sm_90, in the compiler's order; empty if it can't list them.
+  /// 90 for sm_90, in the compiler's order. Empty if the compiler can't list them.
   std::vector<uint32_t> architectures = {};
 };
 
 /// One CUDA installation. Immutable: a change on disk makes a new object.
 struct Toolchain {
   Digest id;  ///< over all components
-  /// Unique in this process for each time that files were identified. A process that has loaded the
-  /// files (a zygote) is matched by it. Files that change and change back have the same id twice,
-  /// with other files in between.
+  /// Unique in this process for each identification of files. A process that has loaded the files
+  /// (a zygote) is matched by it. Files that change and change back have the same id twice, with
+  /// other files in between.
   uint64_t serial = 0;
   int major = 0;
   int minor = 0;
@@ -114,7 +115,7 @@ struct Toolchain {
   Capabilities capabilities;
 
   [[nodiscard]] std::string version() const;
-  /// Returns the library that a kind of build uses; null if this toolchain lacks it.
+  /// Returns the library for a kind of build. Null if this toolchain lacks it.
   [[nodiscard]] const CompilerLibrary* Library(BuildKind kind) const;
 };
 
@@ -127,33 +128,33 @@ struct RejectedToolchain {
 };
 
 /// All toolchains of the node. Implementations are thread-safe. Only Unchanged, Present and
-/// Rejected wait for files to be looked at.
+/// Rejected wait for looks at files.
 class Toolchains {
  public:
   virtual ~Toolchains() = default;
 
-  /// Returns the toolchain that serves a request, which always has the library for `kind`: the one
-  /// that the selector names, else the newest whose version is not above the driver's, else the
-  /// newest whose major is not, else the newest. Returns none if files must be examined first; call
-  /// again when WhenKnown calls back. A selector by a library does not wait for toolchains to be
-  /// found.
+  /// Returns the toolchain that serves a request. It always has the library for `kind`. It is the
+  /// toolchain that the selector names, else the newest whose version is not above the driver's,
+  /// else the newest whose major is not, else the newest. Returns none if files must be examined
+  /// first; the caller calls again when WhenKnown calls back. A selector by a library does not wait
+  /// until toolchains are found.
   ///
-  /// Errors: kToolchainNotFound lists those present; kUnavailable: a file system hangs.
+  /// Errors: kToolchainNotFound lists the present toolchains; kUnavailable: a file system hangs.
   ///
-  /// A change on disk is seen at once if the kernel reports it. If it does not (other hosts may
-  /// write there, inotify is used up), the change is seen within about a second.
+  /// A change on disk has effect at once if the kernel reports it. If the kernel does not (other
+  /// hosts may write there, or inotify is used up), it has effect within about a second.
   virtual std::optional<Result<ToolchainPtr>> Select(const ToolchainSelector& selector,
                                                      uint32_t driver_version, BuildKind kind) = 0;
   /// Examines the files that Select needs, then calls `done` once, on another thread or at once on
-  /// this one. If a file system hangs, `done` is still called after a bounded time.
+  /// this thread. If a file system hangs, `done` is still called after a limited time.
   virtual void WhenKnown(const ToolchainSelector& selector, uint32_t driver_version, BuildKind kind,
                          std::function<void()> done) = 0;
-  /// Returns whether all its files are, at this moment, still those that were identified. Called
-  /// before and after each compile; waits for a bounded time. False if a file system hangs.
+  /// Returns whether all its files are still the identified files at this moment. Called before and
+  /// after each compile. Waits for a limited time. False if a file system hangs.
   virtual bool Unchanged(const Toolchain& toolchain) = 0;
 
-  /// Returns whether the first scan is over. Until then, or until a stop, the following two calls
-  /// wait.
+  /// Returns whether the first scan has ended. Before its end, or before a stop, the following two
+  /// calls wait.
   virtual bool Looked() = 0;
   virtual std::vector<ToolchainPtr> Present() = 0;  ///< newest first
   virtual std::vector<RejectedToolchain> Rejected() = 0;
@@ -161,7 +162,7 @@ class Toolchains {
 
 // Functions on the spelling of header paths, for the daemon and its workers.
 
-/// Returns whether ".." is a component of this path. A leading one without a slash before it does
+/// Returns whether ".." is a component of this path. A leading ".." without a slash before it does
 /// not count.
 [[nodiscard]] inline bool GoesUp(std::string_view path) {
   return path.find("/../") != std::string_view::npos || path.ends_with("/..");
@@ -174,8 +175,8 @@ class Toolchains {
          (path.size() == directory.size() || path[directory.size()] == '/');
 }
 
-/// Returns whether `path` lies in a header directory and belongs to the toolchain. The __pycache__
-/// directories that Python leaves there do not.
+/// Returns whether `path` is in a header directory and belongs to the toolchain. Python's
+/// __pycache__ directories do not.
 [[nodiscard]] inline bool LiesInHeaders(std::string_view path, std::string_view directory) {
   if (!LiesIn(path, directory)) return false;
   const std::string below = std::string(path.substr(directory.size())) + "/";
@@ -183,8 +184,8 @@ class Toolchains {
 }
 
 /// Returns the name that a worker announces before it looks at `name` in the toolchain's directory
-/// `top`: that of the entry of `top` that `name` lies in. So closures are short, and are true for
-/// all toolchains with equal entries of these names. A name with ".." is announced unchanged.
+/// `top`: the entry of `top` that contains `name`. Closures are thus short, and are true for all
+/// toolchains with equal entries of these names. A name with ".." is announced unchanged.
 [[nodiscard]] inline std::string EntryOf(std::string_view name, std::string_view top) {
   if (GoesUp(name) || name.size() <= top.size()) return std::string(name);
   return std::string(name.substr(0, name.find('/', top.size() + 1)));

@@ -18,21 +18,22 @@ namespace cccl_cache::daemon {
 /// file. Immutable.
 class ToolchainPlaces {
  public:
-  /// Makes an object to which no name is the toolchain's.
+  /// Makes an object for which no name is the toolchain's.
   ToolchainPlaces() : ToolchainPlaces(std::make_shared<const Toolchain>(), {}) {}
   ToolchainPlaces(ToolchainPtr toolchain, const std::vector<Mount>& mounts);
 
   /// Returns the path on disk of the toolchain's file with this visible name, by the spelling of
-  /// the name; none: it is not the toolchain's.
+  /// the name. None if the name is not the toolchain's.
   [[nodiscard]] std::optional<std::string> PathOf(std::string_view visible) const;
   /// Returns whether a real path is the toolchain's.
   [[nodiscard]] bool LieIn(std::string_view path) const;
-  /// Returns the closure's names of all places that decide what a visible name leads to; empty: it
-  /// is not the toolchain's. A file that is reached by its real path and not below a root of the
-  /// build is named by that path. In another toolchain that path is another file or none.
+  /// Returns the closure's names for all places that decide the target of a visible name. Empty if
+  /// the name is not the toolchain's. A file that is reached by its real path, and not below a root
+  /// of the build, has that path as its name. In another toolchain the path is another file or
+  /// none.
   [[nodiscard]] std::vector<FileName> NamesOf(std::string_view visible) const;
-  /// Returns the name to announce when a worker without Landlock asks for a file. It is the same as
-  /// that of a worker that opens the file by itself. Empty: a root of the build, which always
+  /// Returns the name to announce when a worker without Landlock asks for a file. A worker that
+  /// opens the file itself announces the same name. Empty for a root of the build, which always
   /// exists.
   [[nodiscard]] std::string AnnouncedFor(std::string_view visible) const;
 

@@ -19,26 +19,26 @@ namespace cccl_cache::daemon {
 /// Selects the entries to evict. Exactly one field is set.
 struct EvictionFilter {
   std::vector<DigestPrefix> keys;  ///< each must be unambiguous
-  /// Entries that were not used for longer than this.
+  /// Entries whose last use is longer ago than this.
   std::optional<std::chrono::seconds> unused_for;
-  /// Entries that a user was last answered with from this toolchain; must be unambiguous.
+  /// Entries of this toolchain in users' last answers; must be unambiguous.
   std::optional<DigestPrefix> toolchain;
   bool all = false;
 };
 
-/// The numbers of a verification so far.
+/// The counts of a verification so far.
 struct Verified {
   TierSize read;
-  TierSize all;             ///< there were at the start
-  uint64_t broken = 0;      ///< of those read: did not verify, and were dropped
-  uint64_t unreadable = 0;  ///< the disk did not give them; they are kept
+  TierSize all;             ///< of all entries at the start
+  uint64_t broken = 0;      ///< of the read entries: did not verify, and were dropped
+  uint64_t unreadable = 0;  ///< the disk did not return them; they are kept
 };
 
 /// Calls of administrators on all stored entries. Thread-safe. Every call blocks as long as the
-/// disk does, and uses a bounded amount of memory.
+/// disk does, and uses a limited amount of memory.
 class Upkeep {
  public:
-  /// Receives the numbers so far, now and then. An error ends the call.
+  /// Receives the counts so far, from time to time. An error ends the call.
   template <typename Numbers>
   using Progress = std::function<Status(const Numbers&)>;
 
@@ -51,7 +51,7 @@ class Upkeep {
   virtual Result<TierSize> Evict(const Peer& caller, const EvictionFilter& filter,
                                  const Progress<TierSize>& progress,
                                  const std::stop_token& left) = 0;
-  /// Reads all entries of the disk and drops those that do not verify. Errors are as for Evict.
+  /// Reads all entries of the disk and drops those that do not verify. Errors as for Evict.
   virtual Result<Verified> Verify(const Peer& caller, const Progress<Verified>& progress,
                                   const std::stop_token& left) = 0;
 };
