@@ -149,9 +149,9 @@ class JobFiles {
  public:
   virtual ~JobFiles() = default;
 
-  /// `name`: absolute, as the compiler sees it, without "." and "//", with ".." as it was written.
-  /// Returns the answer for a name, which is always the same. An error ends the job, which fails
-  /// with it. Blocks as long as the disk does; one call at a time.
+  /// Returns the answer for a name, which is always the same. `name` is absolute, in the compiler's
+  /// spelling without "." and "//", with ".." unchanged. An error ends the job, which fails with
+  /// it. Blocks as long as the disk does; one call at a time.
   virtual Result<FileAnswer> Ask(std::string_view name) = 0;
   /// Records that the compiler is about to look at a name in the toolchain's trusted directories,
   /// or below it. The compiler may look after this has returned. Waits for no disk.
