@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "tests/support/no_more_threads.h"
+#include "tests/support/wait_until.h"
 #include "tests/unit/core/fakes.h"
 #include "tests/unit/core/stall.h"
 
@@ -115,10 +116,7 @@ TEST_CASE("an idle thread serves the next look of any user, and holds no place")
                       {[] {}, [&] { second.set_value(std::this_thread::get_id()); }, NeverLate});
   };
   // The thread is busy for a moment after `then`.
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
-  bool added = false;
-  while (!added && std::chrono::steady_clock::now() < deadline) added = add().ok();
-  REQUIRE(added);
+  REQUIRE(WaitUntil([&] { return add().ok(); }));
   CHECK(second.get_future().get() == thread);
 }
 
@@ -130,11 +128,7 @@ class EndedThreads {
     at_end.count = count_;
   }
   [[nodiscard]] bool Wait(int threads) const {
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
-    while (*count_ < threads && std::chrono::steady_clock::now() < deadline) {
-      std::this_thread::yield();
-    }
-    return *count_ >= threads;
+    return WaitUntil([&] { return *count_ >= threads; });
   }
   [[nodiscard]] int count() const { return *count_; }
 
@@ -204,11 +198,7 @@ TEST_CASE("a look's objects are destroyed after its follower") {
   BlockingPool checks({});
   const auto held = std::make_shared<int>(7);
   REQUIRE(checks.Add(Account(1), {[held] {}, [held] {}, [held] { NeverLate(); }}));
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
-  while (held.use_count() > 1 && std::chrono::steady_clock::now() < deadline) {
-    std::this_thread::yield();
-  }
-  CHECK(held.use_count() == 1);
+  CHECK(WaitUntil([&] { return held.use_count() == 1; }));
 }
 
 TEST_CASE("the follower of a hung look is destroyed with the owner") {

@@ -18,20 +18,11 @@ namespace {
 using testing::Answers;
 using testing::CoordinatorBench;
 using testing::FakeCluster;
+using testing::IncludesLocal;
 using testing::kBob;
 using testing::MakeRequest;
 using testing::SourceAsOutput;
-using testing::Succeed;
-
-// A program that includes "local.h" beside it; its output is that header's text.
-Result<CompileOutput> IncludesLocal(const CompileJob& job, int) {
-  const Result<FileAnswer> local = job.files->Ask(job.visible_working_directory + "/local.h");
-  if (!local) return local.error();
-  if (local->kind == FileKind::kAbsent) return Succeed("nothing");
-  return Succeed("from " + *local->contents);
-}
-
-std::string TextOf(const BuildAnswer& answer) { return answer.artifact->parts[0].bytes; }
+using testing::TextOf;
 
 /// One node of the cluster, with one waiting build.
 struct Node {

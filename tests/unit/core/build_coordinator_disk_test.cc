@@ -19,12 +19,12 @@ namespace {
 
 using testing::Answers;
 using testing::CoordinatorBench;
+using testing::IncludesLocal;
 using testing::kAlice;
 using testing::kBob;
 using testing::MakeRequest;
 using testing::SourceAsOutput;
 using testing::Stall;
-using testing::Succeed;
 
 constexpr std::chrono::milliseconds kShort{20};
 
@@ -153,13 +153,6 @@ TEST_CASE("queries to a stalled disk delay no build of the same user") {
   scene.bench.Stop();
 }
 
-// A program over "local.h"; its output is that header's text.
-Result<CompileOutput> IncludesLocal(const CompileJob& job, int) {
-  const Result<FileAnswer> local = job.files->Ask("/cccl-root-0/local.h");
-  if (!local) return local.error();
-  return Succeed(*local->contents);
-}
-
 TEST_CASE("a build over files during a stall is remembered, and the disk's entries are kept") {
   const std::string local = "/home/someone/local.h";
   CoordinatorBench before(IncludesLocal);
@@ -174,7 +167,7 @@ TEST_CASE("a build over files during a stall is remembered, and the disk's entri
   CHECK(scene.bench.BuildOne("a").outcome == Outcome::kBuilt);
   const BuildAnswer again = scene.bench.BuildOne("a");
   CHECK(again.outcome == Outcome::kHit);
-  CHECK(again.artifact->parts[0].bytes == "two");
+  CHECK(again.artifact->parts[0].bytes == "from two");
   scene.stall.End();
   scene.bench.Stop();
   CHECK(scene.bench.disk.Get(ManifestKey(kept.fingerprint))->log ==

@@ -16,30 +16,14 @@ namespace {
 using testing::Answers;
 using testing::CoordinatorBench;
 using testing::Fail;
+using testing::IncludesLocal;
 using testing::kAlice;
 using testing::kBob;
 using testing::MakeRequest;
 using testing::MakeToolchain;
+using testing::RequestIn;
 using testing::Succeed;
-
-// A program that includes "local.h" beside it; its output is that header's text.
-Result<CompileOutput> IncludesLocal(const CompileJob& job, int) {
-  const std::string directory = job.program_name.starts_with('/')
-                                    ? job.program_name.substr(0, job.program_name.rfind('/'))
-                                    : job.visible_working_directory;
-  const Result<FileAnswer> local = job.files->Ask(directory + "/local.h");
-  if (!local) return local.error();
-  if (local->kind == FileKind::kAbsent) return Succeed("nothing");
-  return Succeed("from " + *local->contents);
-}
-
-std::string TextOf(const BuildAnswer& answer) { return answer.artifact->parts[0].bytes; }
-
-std::shared_ptr<cccl_cache::BuildRequest> RequestIn(const std::string& directory) {
-  auto request = MakeRequest("a");
-  request->working_directory = directory;
-  return request;
-}
+using testing::TextOf;
 
 TEST_CASE("a build with files from outside is a hit as long as they are the same") {
   CoordinatorBench bench(IncludesLocal, {.second_tier = TierName::kDisk});

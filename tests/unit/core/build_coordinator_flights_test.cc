@@ -56,7 +56,10 @@ TEST_CASE("last_waiter_cancels: the last waiter that leaves ends the compile") {
   const auto first = bench.coordinator->Start(MakeRequest("a"), kAlice, answers.Collect());
   const auto second = bench.coordinator->Start(MakeRequest("a"), kBob, answers.Collect());
   REQUIRE(bench.compiler.WaitUntilStarted(1));
+  CHECK(bench.coordinator->Gauges().in_flight == 1);
+  CHECK(bench.coordinator->Gauges().waiting == 2);
   bench.coordinator->Leave(first);
+  CHECK(bench.Count(Counter::kCancelled) == 0);
   bench.coordinator->Leave(second);
   REQUIRE(bench.compiler.WaitUntilCancelled(1));
   bench.compiler.Open();
@@ -113,6 +116,7 @@ TEST_CASE("a full queue refuses with a retry hint, and hits are still answered")
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.error().code == ErrorCode::kOverloaded);
   CHECK(refused.error().retry_after.count() > 0);
+  CHECK(bench.Count(Counter::kRefused) == 1);
   CHECK(bench.BuildOne("hit").outcome == Outcome::kHit);
   bench.compiler.Open();
   CHECK(answers.Wait(5).size() == 5);
@@ -127,7 +131,8 @@ TEST_CASE("an uncacheable build that is called again after its compile began is 
   bench.coordinator->Start(MakeRequest("__DATE__"), kAlice, answers.Collect());
   REQUIRE(bench.compiler.WaitUntilStarted(2));
   bench.compiler.Open();
-  CHECK(answers.Wait(2).size() == 2);
+  for (const auto& answer : answers.Wait(2)) CHECK(answer->outcome == Outcome::kUncacheable);
+  CHECK(answers.size() == 2);
 }
 
 }  // namespace

@@ -16,12 +16,12 @@ namespace {
 using testing::Answers;
 using testing::CoordinatorBench;
 using testing::FakeCluster;
+using testing::IncludesLocal;
 using testing::kAlice;
 using testing::kBob;
 using testing::MakeRequest;
 using testing::SourceAsOutput;
 using testing::Stall;
-using testing::Succeed;
 
 std::shared_ptr<cccl_cache::BuildRequest> Request(const std::string& source,
                                                   cccl_cache::MissAction on_miss) {
@@ -136,12 +136,6 @@ TEST_CASE("a build that refuses misses waits for no compile of another caller") 
   CHECK(bench.Ask(Refusing("a")).error().code == ErrorCode::kNotCached);
   bench.compiler.Open();
   CHECK(answers.Wait(1).at(0)->outcome == Outcome::kBuilt);
-}
-
-Result<CompileOutput> IncludesLocal(const CompileJob& job, int) {
-  const Result<FileAnswer> local = job.files->Ask(job.visible_working_directory + "/local.h");
-  if (!local) return local.error();
-  return Succeed("from " + *local->contents);
 }
 
 /// Compiles on another node, which stores the result in the cluster.

@@ -69,12 +69,7 @@ class Scene {
   }
   /// Waits until this many preambles were parsed.
   bool WaitForPreambles(uint64_t count) {
-    const auto deadline = std::chrono::steady_clock::now() + testing::kPatience;
-    while (bench.Count(Counter::kPreambles) < count) {
-      if (std::chrono::steady_clock::now() > deadline) return false;
-      std::this_thread::yield();
-    }
-    return true;
+    return WaitUntil([&] { return bench.Count(Counter::kPreambles) >= count; });
   }
 
   /// Makes the preamble that was parsed last useless.
@@ -207,10 +202,9 @@ bool UsedAgain(Scene& scene) {
   scene.Build("int second miss;");
   // Preambles are parsed one at a time.
   const std::string other = kBegin + kBegin;
-  const auto deadline = std::chrono::steady_clock::now() + testing::kPatience;
-  for (int i = 0; !scene.bench.BuildOne(other + std::to_string(i)).precompiled_headers; ++i) {
-    REQUIRE(std::chrono::steady_clock::now() < deadline);
-  }
+  REQUIRE(WaitUntil([&, i = 0]() mutable {
+    return scene.bench.BuildOne(other + std::to_string(++i)).precompiled_headers;
+  }));
   return scene.Build("int c;").precompiled_headers;
 }
 

@@ -17,24 +17,15 @@ using testing::AnsweringCaller;
 using testing::Answers;
 using testing::CoordinatorBench;
 using testing::Fail;
+using testing::IncludesLocal;
 using testing::kAlice;
 using testing::kBob;
 using testing::MakeRequest;
 using testing::Succeed;
+using testing::TextOf;
 
 const std::string kLocal = "/home/someone/local.h";
 const Error kClosed{ErrorCode::kFilesNeeded, "only the client can tell"};
-
-// A program that includes "local.h" beside it; its output is that header's text.
-Result<CompileOutput> IncludesLocal(const CompileJob& job, int) {
-  const std::string directory = job.program_name.substr(0, job.program_name.rfind('/'));
-  const Result<FileAnswer> local = job.files->Ask(directory + "/local.h");
-  if (!local) return local.error();
-  if (local->kind == FileKind::kAbsent) return Succeed("nothing");
-  return Succeed("from " + *local->contents);
-}
-
-std::string TextOf(const BuildAnswer& answer) { return answer.artifact->parts[0].bytes; }
 
 std::shared_ptr<cccl_cache::BuildRequest> Request() {
   auto request = MakeRequest("a");

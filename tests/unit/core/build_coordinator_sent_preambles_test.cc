@@ -8,11 +8,11 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "daemon/core/coordinator/coordinator.h"
 #include "daemon/core/model/compiler.h"
+#include "tests/support/wait_until.h"
 #include "tests/unit/core/answering_caller.h"
 #include "tests/unit/core/coordinator_bench.h"
 
@@ -84,15 +84,9 @@ class Scene {
     }
     return WaitForPreambles(count);
   }
-  bool WaitFor(Counter counter, uint64_t count) {
-    const auto deadline = std::chrono::steady_clock::now() + testing::kPatience;
-    while (bench.Count(counter) < count) {
-      if (std::chrono::steady_clock::now() > deadline) return false;
-      std::this_thread::yield();
-    }
-    return true;
+  bool WaitForPreambles(uint64_t count) {
+    return WaitUntil([&] { return bench.Count(Counter::kPreambles) >= count; });
   }
-  bool WaitForPreambles(uint64_t count) { return WaitFor(Counter::kPreambles, count); }
 
   /// Returns the output of the compile with this number.
   std::function<std::string(int call)> output = [](int) { return "output"; };
@@ -228,10 +222,7 @@ TEST_CASE("hits of the overflow uid with sent files are not checked") {
     REQUIRE(scene.Build("int a;", "one", kAlice, false).ok());
   }
   for (int i = 0; i < 2; ++i) REQUIRE(scene.Build("int last;", "one").ok());
-  const auto deadline = std::chrono::steady_clock::now() + testing::kPatience;
-  while (compiles_of_last < 2 && std::chrono::steady_clock::now() < deadline) {
-    std::this_thread::yield();
-  }
+  REQUIRE(WaitUntil([&] { return compiles_of_last >= 2; }));
   scene.bench.Stop();
   CHECK(scene.bench.Count(Counter::kShadowChecks) == 1);
 }

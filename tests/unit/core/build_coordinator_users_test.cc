@@ -3,10 +3,10 @@
 // Effects of one user's files on others, and of a build whose caller left.
 #include <catch2/catch.hpp>
 #include <string>
-#include <thread>
 
 #include "daemon/core/coordinator/coordinator.h"
 #include "daemon/core/model/compiler.h"
+#include "tests/support/wait_until.h"
 #include "tests/unit/core/coordinator_bench.h"
 
 namespace cccl_cache::daemon::build_coordinator_users_test {
@@ -16,8 +16,8 @@ using testing::Answers;
 using testing::CoordinatorBench;
 using testing::kAlice;
 using testing::kBob;
-using testing::kPatience;
 using testing::MakeRequest;
+using testing::RequestIn;
 using testing::Succeed;
 
 // A program that includes "local.h" from its working directory. A header with __FILE__ shows its
@@ -29,12 +29,6 @@ Result<CompileOutput> ShowsWhatIsNamed(const CompileJob& job, int) {
   const bool shows = local->contents->find("__FILE__") != std::string::npos;
   return Succeed(shows ? job.program_name + " in " + job.visible_working_directory
                        : "from " + *local->contents);
-}
-
-std::shared_ptr<cccl_cache::BuildRequest> RequestIn(const std::string& directory) {
-  auto request = MakeRequest("a");
-  request->working_directory = directory;
-  return request;
 }
 
 TEST_CASE("a user's headers that show paths cost no other user a hit") {
@@ -89,10 +83,7 @@ TEST_CASE("a caller that leaves while its files are looked at leaves nothing beh
   Answers answers;
   const int looks = bench.files.disk->looks();
   const auto ticket = bench.coordinator->Start(std::move(request), kAlice, answers.Collect());
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
-  while (bench.files.disk->looks() == looks && std::chrono::steady_clock::now() < deadline) {
-    std::this_thread::yield();
-  }
+  REQUIRE(WaitUntil([&] { return bench.files.disk->looks() > looks; }));
   CHECK_FALSE(held.expired());
   bench.coordinator->Leave(ticket);
   CHECK(held.expired());

@@ -9,7 +9,6 @@
 #include <future>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -18,6 +17,7 @@
 #include "tests/unit/core/answering_caller.h"
 #include "tests/unit/core/fake_files.h"
 #include "tests/unit/core/fakes.h"
+#include "tests/unit/core/waiters.h"
 
 namespace cccl_cache::daemon::compile_runner_test {
 namespace {
@@ -27,23 +27,30 @@ using testing::FakeDisk;
 using testing::FakeFileAccess;
 using testing::FakeRequesterFiles;
 using testing::FakeToolchains;
+using testing::MakePlan;
 using testing::MakeRequest;
 using testing::MakeToolchain;
 
-TEST_CASE("the retry after a worker's death has only the rest of the flight's time") {
+/// What a runner is made of.
+struct Bench {
+  explicit Bench(FakeCompiler::Behaviour behaviour) : compiler(std::move(behaviour)) {}
+  [[nodiscard]] CompileRunner::Parts parts() { return {toolchains, compiler, files, statistics}; }
+
   FakeToolchains toolchains;
-  FakeCompiler compiler([](const CompileJob&, int) -> Result<CompileOutput> {
+  FakeCompiler compiler;
+  FakeFileAccess files;
+  Statistics statistics;
+};
+
+TEST_CASE("the retry after a worker's death has only the rest of the flight's time") {
+  Bench bench([](const CompileJob&, int) -> Result<CompileOutput> {
     return Error{ErrorCode::kWorkerCrashed, "the compiler died by SIGSEGV"};
   });
-  Statistics statistics;
   CompileLimits limits;
   limits.time = std::chrono::minutes(2);
-  FakeFileAccess files;
-  CompileRunner runner({toolchains, compiler, files, statistics}, limits);
-  const Result<BuildPlan> plan = PlanBuild(MakeRequest("a"), MakeToolchain(), {});
-  REQUIRE(plan.ok());
-  const FlightResult flight_result = runner.Run(*plan, {}, {});
-  const std::vector<CompileLimits> tries = compiler.limits();
+  CompileRunner runner(bench.parts(), limits);
+  const FlightResult flight_result = runner.Run(*MakePlan(MakeRequest("a")), {}, {});
+  const std::vector<CompileLimits> tries = bench.compiler.limits();
   REQUIRE(tries.size() == 2);
   REQUIRE(tries[0].deadline.has_value());
   CHECK(*tries[0].deadline >= flight_result.started + limits.time);
@@ -52,23 +59,18 @@ TEST_CASE("the retry after a worker's death has only the rest of the flight's ti
 }
 
 TEST_CASE("a result counts on the requester's account until it is delivered") {
-  FakeToolchains toolchains;
   std::weak_ptr<const int> taken;
-  FakeCompiler compiler([&](const CompileJob&, int) {
+  Bench bench([&](const CompileJob&, int) {
     Result<CompileOutput> output = testing::Succeed("output");
     const auto memory = std::make_shared<const int>();
     taken = memory;
     output->memory = memory;
     return output;
   });
-  Statistics statistics;
-  FakeFileAccess files;
-  CompileRunner runner({toolchains, compiler, files, statistics}, {});
-  const Result<BuildPlan> plan = PlanBuild(MakeRequest("a"), MakeToolchain(), {});
-  REQUIRE(plan.ok());
+  CompileRunner runner(bench.parts(), {});
   CompileOutput remembered;
   {
-    const FlightResult flight_result = runner.Run(*plan, {}, {});
+    const FlightResult flight_result = runner.Run(*MakePlan(MakeRequest("a")), {}, {});
     remembered = flight_result.output;
     CHECK_FALSE(taken.expired());
   }
@@ -77,25 +79,18 @@ TEST_CASE("a result counts on the requester's account until it is delivered") {
 }
 
 TEST_CASE("compiles update their kind's estimate, failed ones only upwards") {
-  FakeToolchains toolchains;
   uint64_t needs = 3 * CompileMemory::kUnknownBytes;
   bool succeeds = true;
-  FakeCompiler compiler([&](const CompileJob& job, int) -> Result<CompileOutput> {
+  Bench bench([&](const CompileJob& job, int) -> Result<CompileOutput> {
     *job.peak_bytes = std::max(*job.peak_bytes, needs);
     if (succeeds) return testing::Succeed("output");
     return Error{ErrorCode::kOutOfMemory, "the compiler ran out of memory"};
   });
-  Statistics statistics;
-  FakeFileAccess files;
-  CompileMemory memory(0, statistics);
-  CompileRunner runner({.toolchains = toolchains,
-                        .compiler = compiler,
-                        .files = files,
-                        .statistics = statistics,
-                        .memory = &memory},
-                       {});
-  const Result<BuildPlan> plan = PlanBuild(MakeRequest("a"), MakeToolchain(), {});
-  REQUIRE(plan.ok());
+  CompileMemory memory(0, bench.statistics);
+  CompileRunner::Parts parts = bench.parts();
+  parts.memory = &memory;
+  CompileRunner runner(parts, {});
+  const auto plan = MakePlan(MakeRequest("a"));
   const auto kind = CompileMemory::KindOf(plan->job, Peer{}.account());
   const auto run = [&] {
     const auto running = memory.TryStart(kind);
@@ -146,94 +141,77 @@ TEST_CASE("the parsing of a preamble waits for memory too") {
 }
 
 TEST_CASE("a linker may ask for no file") {
-  FakeToolchains toolchains;
   bool asks = true;
-  FakeCompiler compiler([&](const CompileJob& job, int) {
+  Bench bench([&](const CompileJob& job, int) {
     asks = job.files != nullptr;
     return testing::Succeed("output");
   });
-  Statistics statistics;
-  FakeFileAccess files;
-  CompileRunner runner({toolchains, compiler, files, statistics}, {});
+  CompileRunner runner(bench.parts(), {});
   const auto request = MakeRequest("");
   SECTION("nvJitLink") {
     request->program = cccl_cache::LinkProgram{};
     asks = true;
   }
   SECTION("libNVVM") { request->program = cccl_cache::NvvmProgram{}; }
-  const Result<BuildPlan> plan = PlanBuild(request, MakeToolchain(), {});
-  REQUIRE(plan.ok());
-  CHECK_FALSE(runner.Run(*plan, {}, {}).error);
+  CHECK_FALSE(runner.Run(*MakePlan(request), {}, {}).error);
   CHECK_FALSE(asks);
 }
 
 TEST_CASE("a queued preamble does not keep the request in memory") {
-  FakeToolchains toolchains;
-  FakeCompiler compiler([](const CompileJob&, int) { return testing::Succeed("output"); });
-  Statistics statistics;
-  FakeFileAccess files;
+  Bench bench([](const CompileJob&, int) { return testing::Succeed("output"); });
   std::promise<void> may_parse;
   std::atomic<bool> parsed{false};
-  compiler.SetPrecompilation(
+  bench.compiler.SetPrecompilation(
       [&](const CompileJob& job) -> Result<std::shared_ptr<const Precompiled>> {
         may_parse.get_future().wait();
         parsed =
             std::get<cccl_cache::NvrtcProgram>(job.request->program).source == "#include <a>\n";
         return Error{ErrorCode::kUnavailable, "nothing is kept"};
       });
-  PreamblePool preambles(compiler, statistics, {}, {});
-  CompileRunner runner({toolchains, compiler, files, statistics, &preambles}, {});
+  PreamblePool preambles(bench.compiler, bench.statistics, {}, {});
+  CompileRunner::Parts parts = bench.parts();
+  parts.preambles = &preambles;
+  CompileRunner runner(parts, {});
   std::shared_ptr<cccl_cache::BuildRequest> request = MakeRequest("#include <a>\nint x;");
   const std::weak_ptr<cccl_cache::BuildRequest> kept = request;
   {
-    const Result<BuildPlan> plan = PlanBuild(std::move(request), MakeToolchain(), {.uid = 1000});
-    REQUIRE(plan.ok());
+    const auto plan = MakePlan(std::move(request), {.uid = 1000});
     for (int i = 0; i < 2; ++i) CHECK_FALSE(runner.Run(*plan, {}, {}).error);
   }
   CHECK(kept.expired());
   may_parse.set_value();
-  const auto deadline = std::chrono::steady_clock::now() + testing::kPatience;
-  while (statistics.Get(Counter::kPreambles) == 0 && std::chrono::steady_clock::now() < deadline) {
-    std::this_thread::yield();
-  }
+  REQUIRE(WaitUntil([&] { return bench.statistics.Get(Counter::kPreambles) > 0; }));
   CHECK(parsed);
 }
 
 TEST_CASE("sent files that a queued preamble keeps count as its bytes") {
   const std::string name(2000, 'x');
-  FakeToolchains toolchains;
-  FakeCompiler compiler([&](const CompileJob& job, int call) -> Result<CompileOutput> {
+  Bench bench([&](const CompileJob& job, int call) -> Result<CompileOutput> {
     if (call > 2) return testing::Succeed("output");
     const Result<FileAnswer> sent = job.files->Ask("/cccl-root-0/" + name);
     return sent ? Result<CompileOutput>(testing::Succeed("output")) : sent.error();
   });
-  Statistics statistics;
-  FakeFileAccess files;
-  files.disk->Refuse("/home/someone/" + name, {ErrorCode::kFilesNeeded, "closed"});
+  bench.files.disk->Refuse("/home/someone/" + name, {ErrorCode::kFilesNeeded, "closed"});
   testing::AnsweringCaller caller;
   std::promise<std::string> first_parsed;
-  compiler.SetPrecompilation(
+  bench.compiler.SetPrecompilation(
       [&](const CompileJob& job) -> Result<std::shared_ptr<const Precompiled>> {
         first_parsed.set_value(std::get<cccl_cache::NvrtcProgram>(job.request->program).source);
         return Error{ErrorCode::kUnavailable, "nothing is kept"};
       });
-  PreamblePool preambles(compiler, statistics, {}, {.wanted_bytes_per_uid = 2000});
-  CompileRunner runner({.toolchains = toolchains,
-                        .compiler = compiler,
-                        .files = files,
-                        .statistics = statistics,
-                        .preambles = &preambles,
-                        .sent_contents = caller.sent},
-                       {});
+  PreamblePool preambles(bench.compiler, bench.statistics, {}, {.wanted_bytes_per_uid = 2000});
+  CompileRunner::Parts parts = bench.parts();
+  parts.preambles = &preambles;
+  parts.sent_contents = caller.sent;
+  CompileRunner runner(parts, {});
   const std::string a = "#include <a>\n";
   const std::string b = "#include <b>\n";
   for (const std::string& begin : {a, a, b, b}) {
     const auto request = MakeRequest(begin + "int x;");
     request->files_view = cccl_cache::FilesView{7, 1, 2};
-    const Result<BuildPlan> plan = PlanBuild(request, MakeToolchain(), {.uid = 1000});
-    REQUIRE(plan.ok());
     const FlightResult flight_result =
-        runner.Run(*plan, {.caller = {Peer{1000, 1000, {}, 1}, caller.exchange}}, {});
+        runner.Run(*MakePlan(request, {.uid = 1000}),
+                   {.caller = {Peer{1000, 1000, {}, 1}, caller.exchange}}, {});
     CHECK_FALSE(flight_result.error);
   }
   CHECK(first_parsed.get_future().get() == b);

@@ -49,4 +49,22 @@ Result<CompileOutput> SourceAsOutput(const CompileJob& job, int) {
   return Succeed(std::get<cccl_cache::NvrtcProgram>(job.request->program).source);
 }
 
+Result<CompileOutput> IncludesLocal(const CompileJob& job, int) {
+  const std::string directory = job.program_name.starts_with('/')
+                                    ? job.program_name.substr(0, job.program_name.rfind('/'))
+                                    : job.visible_working_directory;
+  const Result<FileAnswer> local = job.files->Ask(directory + "/local.h");
+  if (!local) return local.error();
+  if (local->kind == FileKind::kAbsent) return Succeed("nothing");
+  return Succeed("from " + *local->contents);
+}
+
+std::string TextOf(const BuildAnswer& answer) { return answer.artifact->parts.at(0).bytes; }
+
+std::shared_ptr<cccl_cache::BuildRequest> RequestIn(const std::string& directory) {
+  auto request = MakeRequest("a");
+  request->working_directory = directory;
+  return request;
+}
+
 }  // namespace cccl_cache::daemon::testing

@@ -66,4 +66,14 @@ struct CoordinatorBench {
 /// Compiles a source to itself.
 Result<CompileOutput> SourceAsOutput(const CompileJob& job, int call);
 
+/// Compiles a program that includes "local.h" beside it to "from " and that header's text, or to
+/// "nothing" without the header.
+Result<CompileOutput> IncludesLocal(const CompileJob& job, int call);
+
+/// Returns the bytes of the artifact.
+std::string TextOf(const BuildAnswer& answer);
+
+/// Returns the request of MakeRequest("a") in this directory.
+std::shared_ptr<cccl_cache::BuildRequest> RequestIn(const std::string& directory);
+
 }  // namespace cccl_cache::daemon::testing

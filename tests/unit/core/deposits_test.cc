@@ -9,10 +9,10 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "tests/support/wait_until.h"
 #include "tests/unit/core/fake_cluster.h"
 #include "tests/unit/core/fake_deposits.h"
 #include "tests/unit/core/fakes.h"
@@ -64,18 +64,6 @@ struct Scene {
   Deposits::WaiterId waiter = 0;
   uint64_t fence = 0;
 };
-
-TEST_CASE("a published deposit is found, and counted") {
-  FakeDepositStore store;
-  Scene scene(store);
-  scene.Deposit(Claim("a"), "bytes");
-  CHECK(scene.Ask(Claim("a")) == "bytes");
-  CHECK(scene.statistics.Get(Counter::kLeases) == 1);
-  CHECK(scene.statistics.Get(Counter::kDeposits) == 1);
-  CHECK(scene.statistics.Get(Counter::kDepositHits) == 1);
-  CHECK(scene.deposits.gauges().kept.entries == 1);
-  CHECK(scene.deposits.gauges().leases.held == 0);
-}
 
 TEST_CASE("an inserted deposit is its user's, as if it were deposited with the same fields") {
   FakeDepositStore store;
@@ -162,19 +150,6 @@ TEST_CASE("a key without a deposit costs no look at the disk") {
   CHECK(scene.Ask(Claim("a")) == "lease");
   CHECK(store.gets() == 0);
   scene.deposits.Leave(scene.waiter);
-}
-
-TEST_CASE("a full quota drops the oldest deposits from the store, too") {
-  FakeDepositStore store;
-  Scene scene(store, {.limits = {.bytes_per_uid = 2 * DepositIndex::kLeastCharge}});
-  for (const char* name : {"a", "b", "c"}) scene.Deposit(Claim(name), name);
-  scene.Deposit(Claim("other", 2), "other");
-  CHECK(store.size() == 3);
-  CHECK(scene.Ask(Claim("b")) == "b");
-  CHECK(scene.Ask(Claim("other", 2)) == "other");
-  CHECK(scene.Ask(Claim("a")) == "lease");
-  scene.deposits.Leave(scene.waiter);
-  CHECK(scene.statistics.Get(Counter::kDepositEvictions) == 1);
 }
 
 TEST_CASE("a deposit larger than the quota is refused with the setting's name") {
@@ -270,8 +245,7 @@ TEST_CASE("a caller that leaves while the disk is read for it keeps no lease") {
   REQUIRE(stall.WaitUntilEntered(1));
   scene.deposits.Leave(waiter);
   stall.End();
-  const auto until = std::chrono::steady_clock::now() + testing::kPatience;
-  while (store.size() > 0 && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+  REQUIRE(WaitUntil([&] { return store.size() == 0; }));
   CHECK(scene.Ask(Claim("a")) == "lease");
   scene.deposits.Leave(scene.waiter);
 }
@@ -348,18 +322,6 @@ TEST_CASE("a deposit without room in the store reaches the waiters, and evicts n
   REQUIRE(std::holds_alternative<Ok>(scene.Publish(Claim("a"), "made")));
   CHECK(told == "made");
   CHECK(scene.Ask(Claim("kept")) == "kept");
-  CHECK(scene.Ask(Claim("a")) == "lease");
-  scene.deposits.Leave(scene.waiter);
-}
-
-TEST_CASE("two users: only the depositor can remove a deposit") {
-  FakeDepositStore store;
-  Scene scene(store);
-  scene.Deposit(Claim("a"), "bytes");
-  CHECK_FALSE(scene.deposits.Remove(Claim("a").key, 2));
-  CHECK(scene.Ask(Claim("a")) == "bytes");
-  CHECK(scene.deposits.Remove(Claim("a").key, 1));
-  CHECK(store.size() == 0);
   CHECK(scene.Ask(Claim("a")) == "lease");
   scene.deposits.Leave(scene.waiter);
 }

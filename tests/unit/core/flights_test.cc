@@ -15,22 +15,18 @@
 
 #include "daemon/core/model/compiler.h"
 #include "tests/support/wait_until.h"
-#include "tests/unit/core/fake_files.h"
+#include "tests/unit/core/coordinator_bench.h"
 #include "tests/unit/core/waiters.h"
 
 namespace cccl_cache::daemon::flights_test {
 namespace {
 
 using testing::FakeCompiler;
+using testing::kAlice;
+using testing::kBob;
 using testing::kPatience;
 using testing::MakeRequest;
-
-const Peer kAlice{1000, 1000, {}, 1};
-const Peer kBob{1001, 1001, {}, 2};
-
-Result<CompileOutput> SourceAsOutput(const CompileJob& job, int) {
-  return testing::Succeed(std::get<cccl_cache::NvrtcProgram>(job.request->program).source);
-}
+using testing::SourceAsOutput;
 
 /// Flights over fakes. Records the waiters that must start again.
 class Scene {
@@ -106,21 +102,6 @@ FakeCompiler::Behaviour AsksFor(const std::string& name) {
   };
 }
 
-TEST_CASE("a second caller of a running compile waits for it, whichever user it is") {
-  Scene scene;
-  scene.compiler.Shut();
-  scene.Join("a");
-  REQUIRE(scene.compiler.WaitUntilStarted(1));
-  scene.Join("a", kBob);
-  CHECK(scene.flights->Gauges().in_flight == 1);
-  CHECK(scene.flights->Gauges().waiting == 2);
-  scene.compiler.Open();
-  CHECK(scene.Answer(0).outcome == Outcome::kBuilt);
-  CHECK(scene.Answer(1).outcome == Outcome::kJoined);
-  CHECK(scene.compiler.started() == 1);
-  CHECK(scene.tier.Holds(scene.Answer(0).key));
-}
-
 TEST_CASE("a compile that waits for memory can be cancelled, and its time begins when it starts") {
   Scene scene(SourceAsOutput, {.slots = 3}, CompileMemory::kUnknownBytes);
   scene.compiler.Shut();
@@ -163,24 +144,6 @@ TEST_CASE("a flight that landed between look-up and join is a hit, without anoth
   CHECK(scene.compiler.started() == 0);
 }
 
-TEST_CASE("a full queue refuses only new callers") {
-  Scene scene(SourceAsOutput, {.slots = 1, .per_uid = 1});
-  scene.compiler.Shut();
-  scene.Join("runs");
-  REQUIRE(scene.compiler.WaitUntilStarted(1));
-  scene.Join("waits");
-  scene.Join("refused");
-  const auto refused = scene.answers.Wait(1);
-  REQUIRE(refused.size() == 1);
-  REQUIRE_FALSE(refused[0].ok());
-  CHECK(refused[0].error().code == ErrorCode::kOverloaded);
-  CHECK(scene.statistics.Get(Counter::kRefused) == 1);
-  CHECK(scene.flights->Gauges().queued == 1);
-  scene.compiler.Open();
-  CHECK(scene.answers.Wait(3).size() == 3);
-  CHECK(scene.compiler.started() == 2);
-}
-
 TEST_CASE("the waiters' priority decides which flight is next") {
   std::mutex mutex;
   std::vector<std::string> order;
@@ -205,32 +168,6 @@ TEST_CASE("the waiters' priority decides which flight is next") {
   scene.compiler.Open();
   CHECK(scene.answers.Wait(6).size() == 6);
   CHECK(order == std::vector<std::string>{"runs", "risen", "interactive", "normal", "warm-up"});
-}
-
-TEST_CASE("a flight ends when its last waiter leaves, not before") {
-  Scene scene;
-  scene.compiler.Shut();
-  const auto first = scene.Join("a");
-  const auto second = scene.Join("a", kBob);
-  REQUIRE(scene.compiler.WaitUntilStarted(1));
-  scene.flights->Leave(first);
-  CHECK(scene.statistics.Get(Counter::kCancelled) == 0);
-  scene.flights->Leave(second);
-  CHECK(scene.compiler.WaitUntilCancelled(1));
-  CHECK(scene.statistics.Get(Counter::kCancelled) == 1);
-  CHECK(scene.answers.size() == 0);
-}
-
-TEST_CASE("a result that can't be shared does not answer later waiters") {
-  Scene scene;
-  scene.compiler.Shut();
-  scene.Join("f(__TIME__)");
-  REQUIRE(scene.compiler.WaitUntilStarted(1));
-  scene.Join("f(__TIME__)");
-  scene.compiler.Open();
-  CHECK(scene.Answer(0).outcome == Outcome::kUncacheable);
-  CHECK(scene.Answer(1).outcome == Outcome::kUncacheable);
-  CHECK(scene.compiler.started() == 2);
 }
 
 TEST_CASE("when a compile asks for files, other users start their own flights") {
@@ -295,22 +232,6 @@ TEST_CASE("a compile that waits for its requester is ended once others lack a sl
   CHECK(answers[1]->outcome == Outcome::kBuilt);
 }
 
-TEST_CASE("a result over one directory's files does not answer the same user in another") {
-  Scene scene(AsksFor("/cccl-root-0/a.h"));
-  scene.compiler.Shut();
-  scene.Join("a");
-  auto elsewhere = MakeRequest("a");
-  elsewhere->working_directory = "/elsewhere";
-  scene.Join(testing::MakeWaiter(scene.table, elsewhere, kAlice, scene.answers.Collect()));
-  scene.compiler.Open();
-  const std::vector<BuildPtr> again = scene.Again(1);
-  REQUIRE(again.size() == 1);
-  CHECK(again[0]->request == elsewhere);
-  CHECK(again[0]->flight.restarts == 1);
-  CHECK(scene.answers.size() == 1);
-  CHECK(scene.compiler.started() == 1);
-}
-
 TEST_CASE("a caller that joined a compile over outside files is answered as joined") {
   Scene scene(AsksFor("/cccl-root-0/a.h"));
   scene.compiler.Shut();
@@ -323,47 +244,6 @@ TEST_CASE("a caller that joined a compile over outside files is answered as join
   REQUIRE(again.size() == 1);
   CHECK(again[0]->flight.outcome_if_cached == Outcome::kJoined);
   CHECK(scene.compiler.started() == 1);
-}
-
-/// Returns a caller in this directory whose headers are known to name paths.
-BuildPtr MayShowPaths(Scene& scene, const std::string& directory) {
-  auto request = MakeRequest("a");
-  request->working_directory = directory;
-  auto& program = std::get<cccl_cache::NvrtcProgram>(request->program);
-  program.name = directory + "/a.cu";
-  BuildPtr waiter = testing::MakeWaiter(scene.table, request, kAlice, scene.answers.Collect());
-  waiter->real_names = true;
-  waiter->plan = testing::MakePlan(request, {.uid = kAlice.uid, .force_path_dependent = true});
-  return waiter;
-}
-
-TEST_CASE("a program over files that name paths is compiled for each directory") {
-  Scene scene;
-  for (const char* place : {"/tmp/tmp1", "/tmp/tmp2", "/tmp/tmp3"}) {
-    BuildPtr waiter = MayShowPaths(scene, place);
-    const Digest real = waiter->plan->key;
-    scene.Join(std::move(waiter));
-    const BuildAnswer answer = scene.Answer(place[8] - '1');
-    CHECK(answer.outcome == Outcome::kBuilt);
-    CHECK(answer.key == real);
-  }
-  CHECK(scene.compiler.started() == 3);
-}
-
-TEST_CASE(
-    "if the toolchain changes during each compile, the last result is answered and not kept") {
-  Scene scene;
-  scene.toolchains.Replace(testing::MakeToolchain("another"));
-  scene.Join("a");
-  for (int restarts = 1; restarts <= 3; ++restarts) {
-    std::vector<BuildPtr> again = scene.Again(1);
-    REQUIRE(again.size() == 1);
-    CHECK(again[0]->flight.restarts == restarts);
-    scene.Join(std::move(again[0]));
-  }
-  const auto all = scene.answers.Wait(1);
-  REQUIRE(all.size() == 1);
-  CHECK(scene.tier.size() == 0);
 }
 
 TEST_CASE("a waiter starts again if another flight's result may answer it") {

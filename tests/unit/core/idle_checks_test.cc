@@ -6,7 +6,6 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
-#include <functional>
 #include <future>
 #include <memory>
 #include <mutex>
@@ -15,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/wait_until.h"
 #include "tests/unit/core/coordinator_bench.h"
 #include "tests/unit/core/fake_files.h"
 #include "tests/unit/core/fakes.h"
@@ -152,15 +152,6 @@ TEST_CASE("the end of the daemon stops the running job and drops the waiting one
   CHECK(ran == 1);
 }
 
-bool WaitFor(const std::function<bool()>& condition) {
-  const auto deadline = std::chrono::steady_clock::now() + testing::kPatience;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > deadline) return false;
-    std::this_thread::yield();
-  }
-  return true;
-}
-
 TEST_CASE("a hit that a new compile confirms is kept") {
   std::vector<bool> in_background;
   CoordinatorBench bench(
@@ -219,7 +210,7 @@ TEST_CASE("a hit is checked without precompiled headers even if there are some")
     const std::lock_guard lock(held);
     for (const char* rest : {"int first;", "int second;"}) bench.BuildOne(includes + rest);
   }
-  REQUIRE(WaitFor([&] { return bench.Count(Counter::kPreambles) == 1; }));
+  REQUIRE(WaitUntil([&] { return bench.Count(Counter::kPreambles) == 1; }));
   CHECK(bench.BuildOne(includes + "int b;").precompiled_headers);
   CHECK(bench.BuildOne(includes + "int b;").outcome == Outcome::kHit);
   REQUIRE(bench.compiler.WaitUntilEnded(4));
@@ -236,7 +227,7 @@ struct LtoIrScene {
     static constexpr int kJobs = 2 + 2 + 1;  // of the programs with their PTX, and of the check
     for (const char* rest : {"int first;", "int second;"}) {
       REQUIRE(Ask(rest).precompiled_headers == (precompiles && rest == std::string("int second;")));
-      REQUIRE(WaitFor([&] { return bench.Count(Counter::kPreambles) == 1; }));
+      REQUIRE(WaitUntil([&] { return bench.Count(Counter::kPreambles) == 1; }));
     }
     if (!links) {
       auto other = std::make_shared<Toolchain>(*MakeToolchain());

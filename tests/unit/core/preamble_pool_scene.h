@@ -9,11 +9,11 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "daemon/core/model/compiler.h"
 #include "daemon/core/run/preamble_pool.h"
+#include "tests/support/wait_until.h"
 #include "tests/unit/core/fake_files.h"
 #include "tests/unit/core/fakes.h"
 
@@ -71,12 +71,7 @@ class PreamblePoolScene {
     }
     const int before = parsed;
     Want("shut in", "100", 1000, 0, time);
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
-    while (parsed == before) {
-      if (std::chrono::steady_clock::now() > deadline) return false;
-      std::this_thread::yield();
-    }
-    return true;
+    return WaitUntil([&] { return parsed != before; });
   }
   void Open() {
     const std::lock_guard lock(mutex_);
@@ -91,12 +86,7 @@ class PreamblePoolScene {
   }
   /// Waits until this many preambles were parsed.
   bool WaitForParsed(uint64_t count) {
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
-    while (statistics.Get(Counter::kPreambles) < count) {
-      if (std::chrono::steady_clock::now() > deadline) return false;
-      std::this_thread::yield();
-    }
-    return true;
+    return WaitUntil([&] { return statistics.Get(Counter::kPreambles) >= count; });
   }
 
   std::atomic<int> parsed{0};
