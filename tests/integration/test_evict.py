@@ -6,9 +6,8 @@ import json
 import pathlib
 import threading
 
-import pytest
-from conftest import PLACES, run_cli
-from lease_client import LeaseClient
+from conftest import PLACES
+from lease_client import LeaseClient, deposit
 from snapshot_commands import ALICE, BOB, as_root, build, place, shared, snapshot  # noqa: F401
 from terminal import at_a_terminal
 
@@ -59,14 +58,6 @@ def test_the_reason_is_known_after_a_restart(shared):
     assert explained(shared, key) == "evicted"
 
 
-def test_a_key_that_no_entry_has_is_an_error(shared):
-    build(shared, 1)
-    done = evict(shared, "0" * 64, check=False)
-    assert done.returncode == 4
-    assert b"no entry has this key" in done.stderr
-    assert build(shared, 1)["outcome"] == "hit"
-
-
 def test_only_administrators_evict_and_the_error_names_them(shared):
     key = build(shared, 1, user=ALICE)["key"]
     for arguments in ([key], ["--all", "--yes"], ["--older-than", "1s"], ["--toolchain", "0" * 8]):
@@ -81,9 +72,7 @@ def test_entries_that_were_not_used_for_longer_are_evicted_with_the_deposits(mak
     daemon = make_daemon("--socket-mode", "0666", roots=(toolkit.root,)).start()
     outcomes(daemon, range(4))
     for name in ("old", "used"):
-        holder = LeaseClient(daemon, name)
-        holder.hear()
-        assert holder.ask(f"publish {name}") == "published"
+        deposit(daemon, name, name)
     assert evict(daemon, "--older-than", "1d") == {"format_version": 1, "entries": 0, "bytes": 0}
     assert daemon.stop() == 0
     daemon.environment = {"LD_PRELOAD": FAKETIME, "FAKETIME": "+2d", "FAKETIME_DONT_FAKE_MONOTONIC": "1", "NO_FAKE_STAT": "1"}
@@ -115,9 +104,7 @@ def test_entries_of_one_toolchain_are_evicted_by_its_id(make_daemon):
 
 def test_all_frees_the_disk_of_everybodys_entries_and_deposits(shared, place):
     outcomes(shared, range(200))
-    holder = LeaseClient(shared, "kept")
-    holder.hear()
-    assert holder.ask("publish before") == "published"
+    deposit(shared, "kept", "before")
     snapshot(shared, "create", place / "file")
     assert snapshot(shared, "insert", place / "file", user=ALICE)["shared"] is False
     before = disk_bytes(shared)
@@ -167,12 +154,6 @@ def test_builds_during_an_eviction_are_correct(shared):
         for each in clients:
             each.join()
     assert not wrong
-
-
-@pytest.mark.parametrize("arguments", [[], ["--all"], ["--all", "--yes", "--older-than", "1d"], ["12345"],
-                                       ["--older-than", "soon"], ["--toolchain", "13"]])
-def test_an_invalid_filter_is_a_usage_error(shared, arguments):
-    assert run_cli("--socket", shared.socket, "evict", *arguments, check=False, cwd="/").returncode == 2
 
 
 def test_a_terminal_asks_for_confirmation_of_all(shared):

@@ -10,7 +10,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import PLACES, run_cli, wait_for
+from conftest import PLACES, wait_for
 
 ALICE, BOB = 54321, 54322
 LIMIT = 3  # longest time of a build, in seconds
@@ -44,33 +44,9 @@ def test_a_fifo_in_an_include_directory_is_an_error_that_names_it(lasting, direc
     assert f"{directory / 'x.h'} is no regular file but a FIFO, a device or a socket" in told
 
 
-def test_a_fifo_beside_the_source_is_an_error_that_names_it(lasting, directory):
-    os.mkfifo(directory / "x.h")
-    told = refusal(lasting, '#include "x.h"\n', "--name", str(directory / "k.cu"))
-    assert f"{directory / 'x.h'} is no regular file" in told
-
-
-def test_a_device_in_an_include_directory_is_an_error_that_names_it(lasting, directory):
-    os.mknod(directory / "x.h", 0o666 | 0o020000, os.makedev(1, 5))  # /dev/zero, which never ends
-    told = refusal(lasting, "#include <x.h>\n", "-I", str(directory))
-    assert f"{directory / 'x.h'} is no regular file" in told
-
-
 @pytest.mark.parametrize("path", ("/dev/zero", "/dev/stdin", "/proc/self/environ", "/proc/kmsg", "/sys/kernel/notes"))
 def test_the_kernels_own_files_are_an_error_that_names_them(lasting, directory, path):
     assert "leads to where no build gets files from" in refusal(lasting, f'#include "{path}"\n')
-
-
-def test_a_symlink_to_the_kernels_own_files_is_an_error_that_names_it(lasting, directory):
-    (directory / "x.h").symlink_to("/proc/self/environ")
-    told = refusal(lasting, "#include <x.h>\n", "-I", str(directory))
-    assert f"{directory / 'x.h'} leads to where no build gets files from" in told
-
-
-@pytest.mark.parametrize("place, name", (("/proc", "version"), ("/proc/self", "environ"), ("/sys/kernel", "notes"), ("/dev", "zero")))
-def test_the_kernels_own_directories_are_no_include_directories(lasting, place, name):
-    told = refusal(lasting, f"#include <{name}>\n", "-I", place)
-    assert f"{place}/{name} leads to where no build gets files from" in told
 
 
 def test_the_daemons_state_is_no_include_directory(lasting, directory):

@@ -89,19 +89,6 @@ def test_killed_daemon(fake):
     assert built_bytes(fake, got) == got
 
 
-def test_a_daemon_that_was_killed_serves_again(fake):
-    """The benchmark measures the time of the restart. This test only checks that the daemon serves."""
-    known = built_bytes(fake, range(20))
-    fake.stop()
-    fake.start()
-    fake.kill()
-    fake.start()
-    for number in range(20):
-        told, contents = built(fake, number)
-        assert told["outcome"] == "hit"
-        assert contents == known[number]
-
-
 def test_corrupt_entry_is_a_miss_and_counted_as_corrupt(fake):
     """A flipped bit damages one entry. Only that entry is compiled again and counted, and all others are hits."""
     expected = built_bytes(fake, range(12))
@@ -135,14 +122,3 @@ def test_corrupt_entry_wherever_bits_flipped(fake):
         told, contents = built(fake, number)
         assert told["outcome"] in ("hit", "built")
         assert contents == expected[number]
-
-
-def test_a_store_over_its_limit_evicts_and_continues(make_daemon):
-    daemon = make_daemon("--store-limit", "4MiB", "--memory-limit", "1MiB").start()
-    for number in range(40):
-        daemon.build_json(f"// {number}\n//fake: output-size 300000\n")
-    daemon.stop()
-    daemon.start()
-    statistics = daemon.stats()
-    assert statistics["evictions_total"] > 0
-    assert statistics["bytes"] <= 5 << 20

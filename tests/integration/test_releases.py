@@ -12,7 +12,6 @@ import subprocess
 import sys
 import threading
 
-import grpc
 import pytest
 from conftest import PATIENCE, PLACES, wait_for
 from test_run import LINKED, alone, library_of, served, under_run
@@ -78,15 +77,6 @@ def digests(library):
 def files(venv):
     [builtins] = (venv / "libnvrtc").glob("libnvrtc-builtins.so.*")
     return [venv / "libnvrtc/libnvrtc.so.12", builtins]
-
-
-def call(daemon, messages):
-    """Calls AddRelease with these messages. Returns the reply or the name of the error."""
-    with daemon.channel() as channel:
-        try:
-            return admin_pb2_grpc.AdminStub(channel).AddRelease(messages, timeout=PATIENCE)
-        except grpc.RpcError as error:
-            return dict(error.trailing_metadata()).get("cccl-error")
 
 
 def pieces(names, *contents):
@@ -181,19 +171,6 @@ def test_a_library_with_one_changed_byte_is_refused(daemon, venv, program):
     assert kept(daemon) == []
 
 
-def test_bytes_that_are_not_those_of_the_named_digest_are_refused(daemon, venv):
-    library, builtins = (each.read_bytes() for each in files(venv))
-    changed = bytearray(library)
-    changed[-1] ^= 1
-    names = digests(files(venv))
-    assert call(daemon, pieces(names, bytes(changed), builtins)) == "invalid-request"
-    assert call(daemon, pieces(names, library, builtins + b"more")) == "invalid-request"
-    assert call(daemon, pieces(names[:1], library)) == "toolchain-not-found"
-    assert call(daemon, pieces([b"short"])) == "invalid-request"
-    wait_for(lambda: kept(daemon) == [], "nothing is kept")
-    assert call(daemon, pieces(names, library, builtins)).added
-
-
 def test_an_upload_that_stops_in_the_middle_leaves_nothing(daemon, venv):
     library = files(venv)[0].read_bytes()
     with daemon.channel() as channel:
@@ -223,11 +200,3 @@ def test_a_daemon_killed_during_an_upload_starts_without_it(daemon, venv):
         going.exception(PATIENCE)
     daemon.start().cli("toolchains")
     assert not [each for each in kept(daemon) if each.startswith("draft.")]
-
-
-@pytest.mark.parametrize("flag", ["--release-limit", "--release-limit-per-uid"])
-def test_releases_above_the_limit_are_refused(make_daemon, venv, flag):
-    daemon = make_daemon(flag, "100MiB", roots=(PLACES.cuda13,)).start()
-    done = daemon.cli("toolchains", "add", venv / "libnvrtc", check=False)
-    assert done.returncode == 4 and b"release_limit" in done.stderr
-    assert kept(daemon) == []

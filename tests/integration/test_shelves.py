@@ -4,6 +4,7 @@
 copy."""
 
 import concurrent.futures
+import contextlib
 import json
 import os
 import shutil
@@ -60,6 +61,20 @@ class Shelf:
 
 def count(node, name):
     return node.stats().get(name, 0)
+
+
+@contextlib.contextmanager
+def on_fuse(directory, path):
+    """Moves this snapshot to a file system that can stop answering."""
+    mount = directory / "mount"
+    mount.mkdir()
+    file = FuseFile(mount, path.read_bytes())
+    try:
+        path.unlink()
+        path.symlink_to(mount / NAME)
+        yield file
+    finally:
+        file.close()
 
 
 def found(answer):
@@ -256,16 +271,6 @@ def test_a_shelf_signed_by_a_revoked_key_is_not_used(shelf):
     assert node.build_json(SOURCE)["outcome"] == "built"
 
 
-def test_pipes_and_directories_on_a_shelf_harm_nothing(shelf):
-    shelf.fill((SOURCE,))
-    os.mkfifo(shelf.place / "pipe.sig")
-    (shelf.place / "directory.sig").mkdir()
-    (shelf.place / "dangling.sig").symlink_to("nowhere")
-    node = shelf.node("node")
-    wait_for(lambda: count(node, "shelf_problems") == 3, "the look at all files")
-    assert found(node.build_json(SOURCE)) == ("hit", "shelf")
-
-
 def test_a_missing_shelf_is_named_and_harms_nothing(shelf, directory):
     node = shelf.node("node", place=directory / "missing")
     wait_for(lambda: f"{directory / 'missing'}: No such file or directory" in node.log_text(), "the shelf's name in the log")
@@ -291,12 +296,7 @@ def test_a_shelf_on_a_hanging_mount_blocks_no_build(shelf, directory):
     path = shelf.fill((SOURCE,), *((f"// {number}\n",) for number in range(6)))
     good = directory / "good"
     good.mkdir()
-    mount = directory / "mount"
-    mount.mkdir()
-    file = FuseFile(mount, path.read_bytes())
-    try:
-        path.unlink()
-        path.symlink_to(mount / NAME)
+    with on_fuse(directory, path) as file:
         shelf.fill(("// good\n",), name="good.snap", place=good)
         node = shelf.node("node", "--shelf-path", str(good), patience="50ms")
         wait_for(lambda: count(node, "shelf_snapshots") == 2, "the look at both shelves")
@@ -309,19 +309,12 @@ def test_a_shelf_on_a_hanging_mount_blocks_no_build(shelf, directory):
         assert found(node.build_json("// good\n")) == ("hit", "shelf")
         node.process.send_signal(signal.SIGTERM)
         wait_for(lambda: not os.path.exists(node.socket), "the end of the service")
-    finally:
-        file.close()
     assert node.process.wait(PATIENCE) == 0  # the kernel ends no process with an unanswered read
 
 
 def test_a_shelf_that_hangs_from_the_start_is_named(shelf, directory):
     path = shelf.fill((SOURCE,))
-    mount = directory / "mount"
-    mount.mkdir()
-    file = FuseFile(mount, path.read_bytes())
-    try:
-        path.unlink()
-        path.symlink_to(mount / NAME)
+    with on_fuse(directory, path) as file:
         file.answering.clear()
         node = shelf.start("node")
         assert node.build_json("// meanwhile\n")["outcome"] == "built"
@@ -339,8 +332,6 @@ def test_a_shelf_that_hangs_from_the_start_is_named(shelf, directory):
         wait_for(lambda: f"the shelf {shelf.place} answers again" in node.log_text(), "the answer")
         assert count(node, "shelf_silent") == 0
         assert found(node.build_json(SOURCE)) == ("hit", "shelf")
-    finally:
-        file.close()
 
 
 def test_a_late_read_of_a_shelf_ends_the_compile(shelf, directory, toolkit):
@@ -348,12 +339,7 @@ def test_a_late_read_of_a_shelf_ends_the_compile(shelf, directory, toolkit):
     toolkit.open("held")
     path = shelf.fill((source,))
     toolkit.close("held")
-    mount = directory / "mount"
-    mount.mkdir()
-    file = FuseFile(mount, path.read_bytes())
-    try:
-        path.unlink()
-        path.symlink_to(mount / NAME)
+    with on_fuse(directory, path) as file:
         node = shelf.node("node", patience="5ms")
         file.answering.clear()
         with concurrent.futures.ThreadPoolExecutor(1) as threads:
@@ -362,19 +348,12 @@ def test_a_late_read_of_a_shelf_ends_the_compile(shelf, directory, toolkit):
             file.answering.set()
             assert found(build.result()) == ("hit", "shelf")
         assert count(node, "shelf_late_total") == 1
-    finally:
-        file.close()
 
 
 def test_a_shelf_that_hung_serves_again(shelf, directory):
     path = shelf.fill(*((f"// {number}\n",) for number in range(40)))
     numbers = iter(range(40))
-    mount = directory / "mount"
-    mount.mkdir()
-    file = FuseFile(mount, path.read_bytes())
-    try:
-        path.unlink()
-        path.symlink_to(mount / NAME)
+    with on_fuse(directory, path) as file:
         node = shelf.node("node", patience="50ms")
         file.answering.clear()
         for _ in range(5):  # more than are read at a time
@@ -382,8 +361,6 @@ def test_a_shelf_that_hung_serves_again(shelf, directory):
         assert count(node, "shelf_late_total") == 4
         file.answering.set()
         wait_for(lambda: found(node.build_json(f"// {next(numbers)}\n")) == ("hit", "shelf"), "a hit of the shelf")
-    finally:
-        file.close()
 
 
 def test_sign_and_verify_name_the_error(shelf, keys, directory):

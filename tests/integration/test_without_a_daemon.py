@@ -14,9 +14,9 @@ import threading
 
 import pytest
 from alone import Alone, children_of, gone, sleeps
-from conftest import PATIENCE, PLACES, run_cli, wait_for
+from conftest import PATIENCE, PLACES, wait_for
 from library import Library
-from test_same_bytes_as_raw import CALLER, MODULE, PLAIN, REDUCTION, USER_OP
+from test_same_bytes_as_raw import CALLER, MODULE, REDUCTION, USER_OP
 
 GOOD = 'extern "C" __global__ void good() {}\n'
 TEMPLATE = "template <typename T> __global__ void f(T* p) { *p = T(1); }\n"
@@ -149,12 +149,6 @@ def test_code_that_does_not_compile_fails_the_same(lasting, alone):
         assert str(source) in said["log"]
         told.append({name: said[name] for name in ("log", "native_code", "reason", "fingerprint")})
     assert told[0] == told[1]
-
-
-def test_without_the_option_no_daemon_is_an_error(alone):
-    done = run_cli("--socket", str(alone.directory / "nobody"), "build", "-", "--arch", "sm_90", "-o", os.devnull,
-                   input=PLAIN, check=False, environment=alone.environment)
-    assert done.returncode == 3
 
 
 def test_a_toolchain_is_hashed_and_probed_once(alone):
