@@ -4,11 +4,10 @@
 
 #include <atomic>
 #include <catch2/catch.hpp>
-#include <functional>
-#include <map>
+#include <condition_variable>
 #include <memory>
 #include <mutex>
-#include <semaphore>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -37,37 +36,22 @@ Kind KindNamed(const std::string& name, Account account = kAnn) {
           cccl_cache::Sha256(account.Label())};
 }
 
-/// Starts and ends when the test says so.
-struct Gate {
-  void Pass() {
-    started.release();
-    end.acquire();
-    ended.release();
-  }
-  std::binary_semaphore started{0};
-  std::counting_semaphore<> end{0};
-  std::binary_semaphore ended{0};
-};
+class Scene;
 
-/// A compile that is expected to need a size and runs, or waits. Caller's compiles are items of a
-/// queue with more slots than a test needs; idle ones have threads of their own.
-class Compile {
- public:
-  explicit Compile(std::function<void()> end) : end_(std::move(end)) {}
+/// A compile that is expected to need a size and runs, or waits.
+struct Compile {
+  Compile(Scene& its_scene, uint64_t its_number) : scene(its_scene), number(its_number) {}
   ~Compile() { End(); }
-  void End() {
-    std::exchange(end_, [] {})();
-  }
-  bool WaitUntilStarted() const { return gate->started.try_acquire_for(kPatience); }
+  void End();
+  [[nodiscard]] bool WaitUntilStarted() const;
 
-  std::shared_ptr<Gate> gate = std::make_shared<Gate>();
-  uint64_t item = 0;
-
- private:
-  std::function<void()> end_;
+  Scene& scene;
+  const uint64_t number;
+  std::jthread idle;  ///< none: an item of the queue
 };
 using CompilePtr = std::unique_ptr<Compile>;
 
+/// The queue has more slots than a test needs.
 class Scene {
  public:
   /// Records that a compile of this kind has just ended and needed this much.
@@ -77,32 +61,20 @@ class Scene {
     running->ended = ended;
   }
   CompilePtr Start(uint64_t size, Account account) {
-    const uint64_t item = ++items_;
-    auto compile = std::make_unique<Compile>([this, item] {
-      const auto gate = GateOf(item);
-      gate->end.release();
-      if (!queue.Remove(item)) CHECK(gate->ended.try_acquire_for(kPatience));
-    });
-    compile->item = item;
-    {
-      const std::lock_guard lock(mutex_);
-      gates_[item] = compile->gate;
-    }
+    auto compile = std::make_unique<Compile>(*this, ++compiles_);
     Wants(*compile, size, account);
     return compile;
   }
   /// Of this account, too.
   void Wants(const Compile& compile, uint64_t size, Account account) {
-    CHECK(queue.Add(compile.item, account, BuildPriority::kNormal, KindOf(size, account)).ok());
+    CHECK(queue.Add(compile.number, account, BuildPriority::kNormal, KindOf(size, account)).ok());
   }
   CompilePtr StartIdle(uint64_t size, Account account) {
-    auto end = std::make_shared<std::jthread>();
-    auto compile = std::make_unique<Compile>([end] { *end = {}; });
-    *end = std::jthread([this, size, account, gate = compile->gate](const std::stop_token& stop) {
-      const auto running = memory.StartIdle(KindOf(size, account), stop);
-      const std::stop_callback ends(stop, [&gate] { gate->end.release(); });
-      if (running != nullptr) gate->Pass();
-    });
+    auto compile = std::make_unique<Compile>(*this, ++compiles_);
+    compile->idle =
+        std::jthread([this, size, account, number = compile->number](const std::stop_token& stop) {
+          if (const auto running = memory.StartIdle(KindOf(size, account), stop)) Run(number);
+        });
     return compile;
   }
   CompilePtr Runs(uint64_t size, Account account = kAnn) { return Started(Start(size, account)); }
@@ -130,6 +102,17 @@ class Scene {
   static Kind KindOf(uint64_t size, Account account) {
     return KindNamed(std::to_string(size), account);
   }
+  void End(uint64_t number) {
+    std::unique_lock lock(mutex_);
+    ended_.insert(number);
+    changed_.notify_all();
+    lock.unlock();
+    if (!queue.Remove(number)) CHECK(WaitUntilRunning(number, false));
+  }
+  bool WaitUntilRunning(uint64_t number, bool running = true) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, kPatience, [&] { return running_.contains(number) == running; });
+  }
   [[nodiscard]] uint64_t expected() const { return memory.activity().expected_bytes / kUnit; }
 
   Statistics statistics;
@@ -141,21 +124,32 @@ class Scene {
     REQUIRE(compile->WaitUntilStarted());
     return compile;
   }
-  std::shared_ptr<Gate> GateOf(uint64_t item) {
-    const std::lock_guard lock(mutex_);
-    return gates_.at(item);
+  void Run(uint64_t number) {
+    std::unique_lock lock(mutex_);
+    running_.insert(number);
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return ended_.contains(number); });
+    running_.erase(number);
+    changed_.notify_all();
   }
 
+  uint64_t compiles_ = 0;
   std::mutex mutex_;
-  uint64_t items_ = 0;
-  std::map<uint64_t, std::shared_ptr<Gate>> gates_;  // guarded by mutex_
+  std::condition_variable changed_;
+  std::set<uint64_t> running_;  // guarded by mutex_, as the next
+  std::set<uint64_t> ended_;
 
  public:
-  FairQueue queue{{.slots = 32},
-                  [this](uint64_t item) { GateOf(item)->Pass(); },
-                  &memory,
-                  [this] { ++asked_for_room; }};
+  FairQueue queue{
+      {.slots = 32}, [this](uint64_t item) { Run(item); }, &memory, [this] { ++asked_for_room; }};
 };
+
+void Compile::End() {
+  scene.End(number);
+  idle = {};
+}
+
+bool Compile::WaitUntilStarted() const { return scene.WaitUntilRunning(number); }
 
 TEST_CASE("compiles that do not fit together run one after the other") {
   Scene scene;
