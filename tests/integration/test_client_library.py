@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 import textwrap
-import threading
 
 import pytest
 from c_client import Batch, Client
@@ -138,25 +137,6 @@ def test_no_connection_takes_the_place_of_a_standard_stream_that_the_program_clo
         print(os.path.lexists("/proc/self/fd/0"))
     """)
     assert said == "False"
-
-
-def test_threads_share_a_client(fake):
-    client = Client(fake.socket)
-    right = []
-
-    def ask(thread):
-        for number in range(20):
-            first = client.build(f"// {thread} {number}\n//fake: unique\n")
-            again = client.build(f"// {thread} {number}\n//fake: unique\n")
-            right.append((first.outcome, again.outcome, first.contents == again.contents))
-
-    threads = [threading.Thread(target=ask, args=(thread,)) for thread in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert right == [("built", "hit", True)] * 160
-    client.close()
 
 
 @pytest.mark.parametrize("outside", [False, True])
