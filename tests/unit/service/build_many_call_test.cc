@@ -383,17 +383,6 @@ TEST_CASE("all bytes of an answer are counted, in any call") {
   CHECK(Trailer(context, "cccl-error") == "overloaded");
 }
 
-TEST_CASE("the text of an error is cut if it is too long") {
-  RunningServer running;
-  running.builder.AnswerWith([](const auto&, const Peer&) {
-    return Error{ErrorCode::kInvalidRequest, std::string(3'000'000, 'e')};
-  });
-  ManyBuilds many(running);
-  many.Ask(1);
-  REQUIRE(many.Next() == 1u);
-  CHECK(many.reply.error().message().size() == 2048);
-}
-
 TEST_CASE("streams of builds are few, and leave room for other calls") {
   RunningServer running;
   std::vector<std::unique_ptr<ManyBuilds>> streams;

@@ -225,24 +225,6 @@ TEST_CASE("a caller that leaves ends the wait for its answers") {
   CHECK(running.builder.WaitForLeft(1));
 }
 
-TEST_CASE("many callers are asked at one time") {
-  RunningServer running;
-  const ReadingBuilds builds(running, "/p/a.h");
-  constexpr int kCallers = 30;
-  std::vector<std::unique_ptr<Conversation>> talks;
-  for (int i = 0; i < kCallers; ++i) talks.push_back(std::make_unique<Conversation>(running));
-  for (auto& talk : talks) REQUIRE(talk->NextPath() == "/p/a.h");
-  for (auto talk = talks.rbegin(); talk != talks.rend(); ++talk) {
-    (*talk)->Answer(v1::FILE_KIND_REGULAR, "text");
-  }
-  int built = 0;
-  for (auto& talk : talks) {
-    while (talk->stream->Read(&talk->reply)) built += talk->reply.data() == "text" ? 1 : 0;
-    CHECK(talk->stream->Finish().ok());
-  }
-  CHECK(built == kCallers);
-}
-
 TEST_CASE("callers that do not answer about files don't block other requests") {
   RunningServer running;
   const ReadingBuilds builds(running, "/p/a.h");
