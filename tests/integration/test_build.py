@@ -8,7 +8,7 @@ import os
 import subprocess
 import termios
 
-from conftest import PATIENCE, PLACES, wait_for
+from conftest import PATIENCE, PLACES, run_cli, wait_for
 from terminal import at_a_terminal
 
 KERNEL = 'extern "C" __global__ void k() {}\n'
@@ -152,3 +152,9 @@ def test_no_daemon_is_exit_3_with_the_socket_named(make_daemon):
     done = daemon.cli("stats", check=False)
     assert done.returncode == 3
     assert daemon.socket.encode() in done.stderr
+
+
+def test_the_command_alone_prints_its_help_and_says_that_it_did_nothing():
+    done = run_cli(check=False)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr == run_cli("--help").stdout

@@ -5,7 +5,6 @@
 import hashlib
 import json
 import os
-import shutil
 
 import pytest
 from conftest import run_cli, wait_for
@@ -84,51 +83,8 @@ def test_a_person_reads_sentences(place):
     place.write("local.h", "// two\n")
     done = run_cli("--socket", place.daemon.socket, "explain", "--", *place.command(), cwd=place.directory)
     assert f"header local.h: was sha256 {sha256('// one' + chr(10))[:16]}" in done.stdout.decode()
-
-
-def test_another_option_and_another_source_are_named(place):
-    place.build()
-    (difference,) = place.explain("-DX=1")["differences"]
-    assert (difference["field"], difference["is"]) == ("option", "--define-macro=X=1")
-    place.write("k.cu", PROGRAM + "// more\n")
-    (difference,) = place.explain()["differences"]
-    assert difference["field"] == "source"
-    assert (difference["was_lines"], difference["is_lines"]) == (2, 3)
-
-
-def test_a_copy_of_the_directory_differs_by_the_option_that_shows_paths(place):
-    place.build()
-    place.write("local.h", "// two\n")
-    twin = place.build("--option=-lineinfo")
-    original = place.directory
-    place.directory = original.parent / "copy"
-    shutil.copytree(original, place.directory)
-    explanation = place.explain("--option=-lineinfo")
-    assert explanation["nearest"]["key"] == twin["key"]
-    (difference,) = explanation["differences"]
-    assert difference["field"] == "directory"
-    assert (difference["was"], difference["is"]) == (str(original), str(place.directory))
-    assert "by --generate-line-info" in explanation["reason"]
-
-
-def test_an_added_directory_is_named_and_those_after_it_are_not(place):
-    for name in ("include", "empty"):
-        (place.directory / name).mkdir()
-    place.build("-I", "include")
-    words = ("explain", "--", *place.command("-I", "empty", "-I", "include"))
-    (difference,) = place.run(*words)["differences"]
-    assert (difference["field"], difference["was"], difference["is"]) == ("directory", "", "empty/")
-    done = run_cli("--socket", place.daemon.socket, *words, cwd=place.directory)
-    assert "directory empty/: not there before\n" in done.stdout.decode()
-
-
-def test_an_uncacheable_build_is_explained_with_the_reason(place):
-    place.write("k.cu", KERNEL + "// __TIME__\nconst char* t = __TIME__;\n")
-    assert place.explain()["verdict"] == "uncacheable"
-    built = place.build()
-    explanation = place.explain_key(built["key"])
-    assert explanation["verdict"] == "uncacheable"
-    assert "__TIME__" in explanation["reason"]
+    words = ("explain", "--json", "--", *place.command())
+    assert json.loads(run_cli("--socket", place.daemon.socket, *words, cwd=place.directory).stdout)["verdict"] == "differs"
 
 
 def test_an_evicted_entry_is_explained_with_the_time(make_daemon, toolkit, directory):
@@ -167,21 +123,6 @@ def test_a_corrupt_entry_is_explained_with_the_time(place):
     assert (after["verdict"], after["since"]) == ("corrupt", before["since"])
     assert place.explain()["verdict"] == "hit"
     assert place.daemon.stats()["corrupt_entries_total"] == 1
-
-
-def test_an_eviction_is_known_after_a_restart(place):
-    """The history of builds is lost, but the reason for this miss is kept."""
-    place.write("k.cu", KERNEL + "//fake: output-size 20000\n")
-    key = place.build()["key"]
-    place.daemon.stop()
-    flip_a_bit(place.daemon, key)
-    place.daemon.start()
-    before = place.explain()
-    assert before["verdict"] == "corrupt"
-    place.daemon.stop()
-    place.daemon.start()
-    after = place.explain()
-    assert (after["verdict"], after["since"]) == ("corrupt", before["since"])
 
 
 def test_a_key_is_known_after_a_restart_with_the_state_of_its_entry(place):

@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <filesystem>
@@ -38,9 +40,15 @@ using Words = std::vector<std::string>;
 
 TEST_CASE("build turns its arguments into NVRTC's options, given options last") {
   const Scene scene;
-  CHECK(scene.Build({"-I", "inc", "-D", "A=1", "--std", "c++17", "--option=-G"}).exit_code == 0);
-  CHECK(Library().options == Words{"--gpu-architecture=sm_90", "--std=c++17", "--include-path=inc",
-                                   "--define-macro=A=1", "-G"});
+  const Said said = scene.Build({"-I", "a", "-Ib", "-D", "X=1", "-DY", "--std", "c++17",
+                                 "--option=-G", "--name-expression", "f<int>"});
+  CHECK(said.exit_code == 0);
+  CHECK((said.output + said.errors).empty());
+  CHECK(Library().options == Words{"--gpu-architecture=sm_90", "--std=c++17", "--include-path=a",
+                                   "--include-path=b", "--define-macro=X=1", "--define-macro=Y",
+                                   "-G"});
+  CHECK(Library().name_expressions == Words{"f<int>"});
+  CHECK(Library().toolchain_headers);
   CHECK(Library().source == "source");
   CHECK(Library().name == scene.source);
   CHECK(Library().wanted == CCCL_CACHE_CUBIN);
@@ -106,6 +114,28 @@ TEST_CASE("build names an unreadable source, and does not ask the daemon") {
   CHECK(Library().called.empty());
 }
 
+TEST_CASE("the socket is named before or after the command") {
+  const Scene scene;
+  const Words build = {"build", scene.source, "--arch", "sm_90", "-o", scene.output};
+  for (const Words& words : {Words{"--socket", "/s"}, Words{"--socket=/s"}}) {
+    for (const bool before : {true, false}) {
+      Words all = build;
+      all.insert(before ? all.begin() : all.end(), words.begin(), words.end());
+      Library().socket = "";
+      CHECK(RunCommand(all).exit_code == 0);
+      CHECK(Library().socket == "/s");
+    }
+  }
+}
+
+TEST_CASE("the option --arch native without a driver names the remedy") {
+  if (access("/dev/nvidiactl", F_OK) == 0) return;  // there is one
+  const Scene scene;
+  const Said said = RunCommand({"build", scene.source, "--arch", "native", "-o", scene.output});
+  CHECK(said.exit_code == 5);
+  CHECK(Has(said.errors, "--arch sm_90"));
+}
+
 TEST_CASE("build under explain is explained and writes nothing") {
   const Scene scene;
   const Said said =
@@ -113,11 +143,24 @@ TEST_CASE("build under explain is explained and writes nothing") {
   CHECK(said.exit_code == 0);
   CHECK(Library().called == "explain_nvrtc");
   CHECK_FALSE(std::filesystem::exists(scene.output));
+  for (const std::string command : {"link", "nvvm"}) {
+    RunCommand({command, scene.directory.Write("a.o", "o"), "--arch", "x"}, {.explain = true});
+    CHECK(Library().called == "explain_" + command);
+  }
   Library().failures = {{"explain_nvrtc", CCCL_CACHE_DENIED}};
   CHECK(RunCommand({"build", scene.source, "--arch", "sm_90"}, {.explain = true}).exit_code == 4);
 }
 
 namespace {
+
+/// Runs a command in this directory.
+Said RunIn(const std::string& directory, const Words& words) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(directory);
+  Said said = RunCommand(words);
+  std::filesystem::current_path(before);
+  return said;
+}
 
 struct LinkCommandScene {
   LinkCommandScene() {
@@ -148,6 +191,19 @@ TEST_CASE("link takes an input's type from its extension, else leaves it to the 
   for (size_t i = 0; i < names.size(); ++i) {
     CHECK(Library().inputs[i] ==
           types.substr(i, 1) + " " + scene.directory / names[i] + "=" + names[i]);
+  }
+}
+
+TEST_CASE("a result without -o is written to the working directory, and named after the source") {
+  const LinkCommandScene scene;
+  for (const char* name : {"stats", "link", "k.cu"}) scene.directory.Write(name, name);
+  CHECK(RunIn(scene.directory.path(), {"build", "k.cu", "--arch", "sm_90"}).exit_code == 0);
+  CHECK(std::filesystem::exists(scene.directory / "k.cubin"));
+  SECTION("a file may be named like a command") {
+    const Words link = {"link", "stats", "link", "--arch", "sm_90"};
+    CHECK(RunIn(scene.directory.path(), link).exit_code == 0);
+    CHECK(Library().inputs == Words{"0 stats=stats", "0 link=link"});
+    CHECK(std::filesystem::exists(scene.directory / "linked.cubin"));
   }
 }
 

@@ -85,6 +85,7 @@ TEST_CASE("differences are lines, digests are shortened, a missing value is none
   CHECK(Has(text, ": was -G, is none\n"));
   CHECK(Has(text, ": was " + std::string(64, 'x') + ", is absent\n"));  // no digest
   CHECK(Has(text, "  and 3 more\n"));
+  CHECK(Has(Told(answer, {.json = true}).output, "\"more_differences\": 3"));
 }
 
 TEST_CASE("an added or removed directory is reported by its name") {

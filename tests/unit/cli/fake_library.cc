@@ -68,6 +68,10 @@ void Note(const cccl_cache_nvrtc* program) {
     Library().environment =
         Text(program->environment[i].name) + "=" + Text(program->environment[i].value);
   }
+  for (size_t i = 0; i < program->name_expression_count; ++i) {
+    Library().name_expressions.push_back(Text(program->name_expressions[i]));
+  }
+  Library().toolchain_headers = program->append_toolchain_headers != 0;
 }
 
 void Note(const cccl_cache_link* program) {

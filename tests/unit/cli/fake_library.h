@@ -101,6 +101,8 @@ struct FakeLibrary {
   std::string source;
   std::string name;  ///< of the program
   std::string environment;
+  std::vector<std::string> name_expressions;
+  bool toolchain_headers = false;
   bool libdevice = false;
   uint32_t toolchain_major = 0;
   cccl_cache_artifact_kind wanted = CCCL_CACHE_PTX;
