@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -29,6 +30,26 @@ class JsonWriter {
   /// Writes a number, without a fraction if it is integral.
   JsonWriter& Number(double number);
   JsonWriter& Boolean(bool value);
+
+  /// Writes keys and values in turn, each value by the function for its type:
+  /// Fields("tier", tier, "bytes", 7).
+  template <typename Value, typename... More>
+  JsonWriter& Fields(std::string_view key, const Value& value, const More&... more) {
+    Key(key);
+    if constexpr (std::same_as<Value, bool>) {
+      Boolean(value);
+    } else if constexpr (std::unsigned_integral<Value>) {
+      Unsigned(value);
+    } else if constexpr (std::signed_integral<Value>) {
+      Integer(value);
+    } else if constexpr (std::floating_point<Value>) {
+      Number(value);
+    } else {
+      String(value);
+    }
+    if constexpr (sizeof...(more) > 0) Fields(more...);
+    return *this;
+  }
 
   /// Returns the text with a newline at its end.
   [[nodiscard]] std::string Finish();

@@ -12,6 +12,7 @@
 #include "cli/build_options.h"
 #include "cli/terminal/command.h"
 #include "cli/terminal/files.h"
+#include "cli/terminal/quantities.h"
 
 namespace cccl_cache::cli {
 namespace {
@@ -88,10 +89,8 @@ void WriteArtifacts(const BuildResult& result, JsonWriter* json) {
   json->Key("artifacts").BeginArray();
   for (const Artifact& artifact : result.artifacts()) {
     const auto kind = static_cast<cccl_cache_artifact_kind>(artifact.kind);
-    json->BeginObject();
-    json->Key("kind").String(cccl_cache_artifact_kind_name(kind));
-    json->Key("size").Integer(static_cast<int64_t>(artifact.contents.size()));
-    json->Key("sha256").String(Hexadecimal(artifact.sha256));
+    json->BeginObject().Fields("kind", cccl_cache_artifact_kind_name(kind), "size",
+                               artifact.contents.size(), "sha256", Hexadecimal(artifact.sha256));
     json->EndObject();
   }
   json->EndArray();
@@ -105,26 +104,17 @@ void WriteArtifacts(const BuildResult& result, JsonWriter* json) {
 std::string Json(const BuildResult& result, const Expected<Done>& written) {
   const cccl_cache_result_info& info = result.info();
   JsonWriter json = BeginAnswer();
-  json.Key("key").String(result.key());
-  json.Key("fingerprint").String(result.fingerprint());
-  json.Key("outcome").String(cccl_cache_outcome_name(info.outcome));
-  json.Key("tier").String(result.tier());
-  json.Key("toolchain").BeginObject();
-  json.Key("id").String(result.toolchain_id());
-  json.Key("version").String(result.toolchain_version());
-  json.EndObject();
-  WriteArtifacts(result, &json);
-  json.Key("log").String(result.log());
-  json.Key("timing").BeginObject();
-  json.Key("total_us").Integer(static_cast<int64_t>(info.total_us));
-  json.Key("queue_us").Integer(static_cast<int64_t>(info.queue_us));
-  json.Key("compile_us").Integer(static_cast<int64_t>(info.compile_us));
-  json.EndObject();
-  json.Key("precompiled_headers").Boolean(info.precompiled_headers != 0);
-  json.Key("remembered").Boolean(info.remembered != 0);
-  json.Key("native_code").Integer(info.native_code);
-  json.Key("reason").String(result.reason());
-  json.Key("request").String(RequestOf(result));
+  json.Fields("key", result.key(), "fingerprint", result.fingerprint(), "outcome",
+              cccl_cache_outcome_name(info.outcome), "tier", result.tier());
+  json.Key("toolchain")
+      .BeginObject()
+      .Fields("id", result.toolchain_id(), "version", result.toolchain_version());
+  WriteArtifacts(result, &json.EndObject());
+  json.Fields("log", result.log()).Key("timing").BeginObject();
+  json.Fields("total_us", info.total_us, "queue_us", info.queue_us, "compile_us", info.compile_us);
+  json.EndObject().Fields("precompiled_headers", info.precompiled_headers != 0, "remembered",
+                          info.remembered != 0, "native_code", info.native_code, "reason",
+                          result.reason(), "request", RequestOf(result));
   if (!written.ok()) WriteError(written.error(), &json);
   return json.EndObject().Finish();
 }
@@ -168,11 +158,8 @@ std::string SummaryOf(const BuildResult& result, const CompilePlan& plan,
                              WantsColour(STDERR_FILENO));
   if (!tier.empty() && tier != "none") text += " (" + std::string(tier) + ")";
   const auto microseconds = static_cast<double>(time.count());
-  char took[32];
-  const bool seconds = microseconds >= 1e6;
-  std::snprintf(took, sizeof(took), seconds ? " %.1f s" : " %.1f ms",
-                microseconds / (seconds ? 1e6 : 1e3));
-  text += took;
+  text += " " +
+          (microseconds >= 1e6 ? Fixed(microseconds / 1e6, "s") : Fixed(microseconds / 1e3, "ms"));
   if (!result.reason().empty()) text += ": " + std::string(result.reason());
   if (plan.summary == Summary::kDetails) {
     if (!result.key().empty()) text += "\nkey " + std::string(result.key());

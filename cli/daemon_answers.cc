@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/daemon_answers.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
@@ -35,8 +36,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(EarlierBuild, key, outcome, time
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(TierLook, tier, finding, reason)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Explanation, verdict, tier, reason, since_ms,
                                                 nearest, differences, more_differences, tiers)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Evicted, entries, bytes)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Verified, entries, bytes, all_entries, all_bytes,
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Upkeep, entries, bytes, all_entries, all_bytes,
                                                 broken, unreadable)
 
 namespace {
@@ -69,6 +69,10 @@ double Statistics::Sum(std::string_view name, std::string_view tier) const {
   return sum;
 }
 
+bool Statistics::Has(std::string_view name) const {
+  return std::ranges::find(statistics, name, &Statistic::name) != statistics.end();
+}
+
 Expected<DaemonInfo> AskInfo(Client& client, std::chrono::milliseconds timeout) {
   return Ask<DaemonInfo>(client, "info", {}, timeout);
 }
@@ -89,12 +93,10 @@ Expected<std::string> AskToolchainsJson(Client& client, uint32_t driver_version)
   return answer.dump(2) + "\n";
 }
 
-Expected<Statistics> AskStatistics(Client& client, std::chrono::milliseconds timeout) {
-  return Ask<Statistics>(client, "stats", {}, timeout);
-}
-
-Expected<Statistics> AskDetailedStatistics(Client& client, std::chrono::milliseconds timeout) {
-  return Ask<Statistics>(client, "stats", {"detailed=true"}, timeout);
+Expected<Statistics> AskStatistics(Client& client, std::chrono::milliseconds timeout,
+                                   bool detailed) {
+  const std::vector<std::string> arguments(detailed ? 1 : 0, "detailed=true");
+  return Ask<Statistics>(client, "stats", arguments, timeout);
 }
 
 Expected<Activity> AskActivity(Client& client, std::chrono::milliseconds timeout) {
@@ -108,13 +110,10 @@ Expected<Explanation> ExplainKey(Client& client, const std::string& key,
 
 Explanation ReadExplanation(const std::string& json) { return Read<Explanation>(json); }
 
-Expected<Evicted> Evict(Client& client, const std::vector<std::string>& filter,
-                        const std::function<void(const Evicted&)>& progress) {
-  return Ask<Evicted>(client, "evict", filter, {}, progress);
-}
-
-Expected<Verified> Verify(Client& client, const std::function<void(const Verified&)>& progress) {
-  return Ask<Verified>(client, "verify", {}, {}, progress);
+Expected<Upkeep> AskUpkeep(Client& client, const char* question,
+                           const std::vector<std::string>& filter,
+                           const std::function<void(const Upkeep&)>& progress) {
+  return Ask<Upkeep>(client, question, filter, {}, progress);
 }
 
 }  // namespace cccl_cache::cli

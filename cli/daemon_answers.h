@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -71,7 +72,12 @@ struct Statistics {
 
   /// Returns the sum over one tier, or over all tiers.
   [[nodiscard]] double Sum(std::string_view name, std::string_view tier = {}) const;
+  [[nodiscard]] bool Has(std::string_view name) const;
 };
+
+/// Why entries of Redis are refused. The statistic `remote_REASON_total` counts each.
+inline constexpr std::array<std::string_view, 7> kRefusals = {
+    "untrusted", "forged", "other_key", "expired", "malformed", "oversized", "corrupt"};
 
 struct Flight {
   std::string key;
@@ -156,12 +162,8 @@ struct Explanation {
   std::vector<TierLook> tiers;
 };
 
-struct Evicted {
-  uint64_t entries = 0;
-  uint64_t bytes = 0;
-};
-
-struct Verified {
+/// The work of `evict` or `verify` so far; the last four are of `verify`.
+struct Upkeep {
   uint64_t entries = 0;
   uint64_t bytes = 0;
   uint64_t all_entries = 0;
@@ -175,11 +177,10 @@ struct Verified {
                                                     std::chrono::milliseconds timeout = {});
 /// Returns the toolchains as the JSON object for --json.
 [[nodiscard]] Expected<std::string> AskToolchainsJson(Client& client, uint32_t driver_version);
+/// `detailed`: with the statistics that have `labels` too.
 [[nodiscard]] Expected<Statistics> AskStatistics(Client& client,
-                                                 std::chrono::milliseconds timeout = {});
-/// Like AskStatistics, with the statistics that have `labels` too.
-[[nodiscard]] Expected<Statistics> AskDetailedStatistics(Client& client,
-                                                         std::chrono::milliseconds timeout = {});
+                                                 std::chrono::milliseconds timeout = {},
+                                                 bool detailed = false);
 [[nodiscard]] Expected<Activity> AskActivity(Client& client, std::chrono::milliseconds timeout);
 
 /// Returns why this user's last build with the key was compiled.
@@ -188,11 +189,10 @@ struct Verified {
 /// Parses the JSON of Client::Explain.
 [[nodiscard]] Explanation ReadExplanation(const std::string& json);
 
-/// Calls for administrators; `progress` gets the numbers so far. `filter`: the arguments of the
-/// query, as in cccl_cache_query.
-[[nodiscard]] Expected<Evicted> Evict(Client& client, const std::vector<std::string>& filter,
-                                      const std::function<void(const Evicted&)>& progress);
-[[nodiscard]] Expected<Verified> Verify(Client& client,
-                                        const std::function<void(const Verified&)>& progress);
+/// Asks "evict" or "verify" of the daemon, as an administrator; `progress` gets the numbers so far.
+/// `filter`: the arguments of "evict", as in cccl_cache_query.
+[[nodiscard]] Expected<Upkeep> AskUpkeep(Client& client, const char* question,
+                                         const std::vector<std::string>& filter,
+                                         const std::function<void(const Upkeep&)>& progress);
 
 }  // namespace cccl_cache::cli

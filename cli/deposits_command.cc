@@ -1,37 +1,25 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/App.hpp>
-#include <ctime>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/json.h"
 #include "cli/terminal/command.h"
+#include "cli/terminal/quantities.h"
 
 namespace cccl_cache::cli {
 namespace {
-
-std::string Date(uint64_t seconds) {
-  const auto time = static_cast<time_t>(seconds);
-  tm local = {};
-  char text[32] = "?";
-  if (localtime_r(&time, &local) != nullptr) std::strftime(text, sizeof(text), "%F %T", &local);
-  return text;
-}
 
 std::string Json(const DepositList& deposits) {
   JsonWriter json = BeginAnswer();
   json.Key("deposits").BeginArray();
   for (size_t i = 0; i < deposits.size(); ++i) {
     const cccl_cache_deposit_info deposit = deposits[i];
-    json.BeginObject();
-    json.Key("key").String(View(deposit.key));
-    json.Key("namespace").String(View(deposit.name_space));
-    if (deposit.is_group != 0) json.Key("gid").Integer(deposit.gid);
-    json.Key("size").Integer(static_cast<int64_t>(deposit.size));
-    json.Key("made_at").Integer(static_cast<int64_t>(deposit.made_at));
-    json.Key("used_at").Integer(static_cast<int64_t>(deposit.used_at));
+    json.BeginObject().Fields("key", View(deposit.key), "namespace", View(deposit.name_space));
+    if (deposit.is_group != 0) json.Fields("gid", deposit.gid);
+    json.Fields("size", deposit.size, "made_at", deposit.made_at, "used_at", deposit.used_at);
     json.EndObject();
   }
   json.EndArray();
@@ -42,8 +30,9 @@ std::string Text(const DepositList& deposits) {
   std::string text;
   for (size_t i = 0; i < deposits.size(); ++i) {
     const cccl_cache_deposit_info deposit = deposits[i];
-    text.append(View(deposit.key)).append("  ").append(Date(deposit.made_at)).append("  ");
-    text.append(std::to_string(deposit.size)).append("  ").append(View(deposit.name_space));
+    text.append(View(deposit.key)).append("  ").append(LocalTime(deposit.made_at, "%F %T"));
+    text.append("  ").append(std::to_string(deposit.size)).append("  ");
+    text.append(View(deposit.name_space));
     if (deposit.is_group != 0) text.append("  group ").append(std::to_string(deposit.gid));
     text.append("\n");
   }

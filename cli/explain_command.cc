@@ -2,9 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/App.hpp>
 #include <algorithm>
-#include <array>
-#include <cstdio>
-#include <ctime>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -14,6 +11,7 @@
 #include "base/text.h"
 #include "cli/build_options.h"
 #include "cli/terminal/command.h"
+#include "cli/terminal/quantities.h"
 
 namespace cccl_cache::cli {
 namespace {
@@ -22,44 +20,15 @@ namespace {
 constexpr size_t kShortDigest = 16;
 constexpr size_t kDigest = 64;
 
-enum class Zone { kLocal, kUtc };
-
-std::string TimeText(uint64_t milliseconds, Zone zone) {
-  const auto seconds = static_cast<time_t>(milliseconds / 1000);
-  std::tm parts = {};
-  const bool utc = zone == Zone::kUtc;
-  if ((utc ? gmtime_r(&seconds, &parts) : localtime_r(&seconds, &parts)) == nullptr) return {};
-  std::array<char, 64> text = {};
-  std::strftime(text.data(), text.size(), utc ? "%Y-%m-%dT%H:%M:%S" : "%Y-%m-%d %H:%M:%S", &parts);
-  if (!utc) return text.data();
-  std::array<char, 8> fraction = {};
-  std::snprintf(fraction.data(), fraction.size(), ".%03uZ",
-                static_cast<unsigned>(milliseconds % 1000));
-  return std::string(text.data()) + fraction.data();
+std::string Local(uint64_t milliseconds) {
+  return LocalTime(milliseconds / 1000, "%Y-%m-%d %H:%M:%S");
 }
 
-void WriteTime(const char* key, uint64_t milliseconds, JsonWriter* json) {
-  json->Key(key).String(milliseconds == 0 ? "" : TimeText(milliseconds, Zone::kUtc));
-}
-
-void WriteDifference(const Difference& difference, JsonWriter* json) {
-  json->BeginObject();
-  json->Key("field").String(difference.field);
-  json->Key("name").String(difference.name);
-  json->Key("was").String(difference.was);
-  json->Key("is").String(difference.is);
-  json->Key("was_lines").Unsigned(difference.was_lines);
-  json->Key("is_lines").Unsigned(difference.is_lines);
-  json->EndObject();
-}
-
-void WriteTiers(const std::vector<TierLook>& tiers, JsonWriter* json) {
-  json->Key("tiers").BeginArray();
-  for (const TierLook& look : tiers) {
-    json->BeginObject().Key("tier").String(look.tier).Key("finding").String(look.finding);
-    json->Key("reason").String(look.reason).EndObject();
-  }
-  json->EndArray();
+/// Returns a time for scripts, in UTC; "" for none.
+std::string Utc(uint64_t milliseconds) {
+  if (milliseconds == 0) return "";
+  const std::string fraction = std::to_string(1000 + milliseconds % 1000).substr(1);
+  return UtcTime(milliseconds / 1000, "%Y-%m-%dT%H:%M:%S.") + fraction + "Z";
 }
 
 /// Returns the findings in words: "memory (no entry), remote (not connected: it refused)".
@@ -77,22 +46,22 @@ std::string InWords(const std::vector<TierLook>& tiers) {
 
 std::string Json(const Explanation& explanation) {
   JsonWriter json = BeginAnswer();
-  json.Key("verdict").String(explanation.verdict);
-  json.Key("tier").String(explanation.tier);
-  json.Key("reason").String(explanation.reason);
-  WriteTime("since", explanation.since_ms, &json);
+  const auto& [verdict, tier, reason, since_ms, nearest, differences, more, tiers] = explanation;
+  json.Fields("verdict", verdict, "tier", tier, "reason", reason, "since", Utc(since_ms));
   json.Key("nearest").BeginObject();
-  if (!explanation.nearest.key.empty()) {
-    json.Key("key").String(explanation.nearest.key);
-    json.Key("outcome").String(explanation.nearest.outcome);
-    WriteTime("time", explanation.nearest.time_ms, &json);
+  if (!nearest.key.empty()) {
+    json.Fields("key", nearest.key, "outcome", nearest.outcome, "time", Utc(nearest.time_ms));
   }
-  json.EndObject();
-  json.Key("differences").BeginArray();
-  for (const Difference& each : explanation.differences) WriteDifference(each, &json);
+  json.EndObject().Key("differences").BeginArray();
+  for (const auto& [field, name, was, is, was_lines, is_lines] : differences) {
+    json.BeginObject().Fields("field", field, "name", name, "was", was, "is", is);
+    json.Fields("was_lines", was_lines, "is_lines", is_lines).EndObject();
+  }
+  json.EndArray().Fields("more_differences", more).Key("tiers").BeginArray();
+  for (const auto& [name, finding, why] : tiers) {
+    json.BeginObject().Fields("tier", name, "finding", finding, "reason", why).EndObject();
+  }
   json.EndArray();
-  json.Key("more_differences").Unsigned(explanation.more_differences);
-  WriteTiers(explanation.tiers, &json);
   return json.EndObject().Finish();
 }
 
@@ -124,7 +93,7 @@ bool IsDropped(std::string_view verdict) {
 }
 
 std::string Sentence(const Explanation& explanation) {
-  const std::string since = TimeText(explanation.since_ms, Zone::kLocal);
+  const std::string since = Local(explanation.since_ms);
   const bool of_key = explanation.since_ms != 0;  // the explanation is about an earlier compile
   const std::string& verdict = explanation.verdict;
   if (verdict == "hit") return "a hit: the artifact lies in the tier " + explanation.tier;
@@ -204,8 +173,8 @@ std::string InWords(const Explanation& explanation) {
   const bool told = verdict == "uncacheable" || verdict == "failed" || reason.empty();
   if (!told) text += reason + "\n";
   if (!nearest.key.empty()) {
-    text += "nearest: " + nearest.key + ", " + nearest.outcome + " at " +
-            TimeText(nearest.time_ms, Zone::kLocal) + "\n";
+    text +=
+        "nearest: " + nearest.key + ", " + nearest.outcome + " at " + Local(nearest.time_ms) + "\n";
   }
   if (!tier.empty() && verdict != "hit" && !back) text += "now in the tier " + tier + "\n";
   const std::string asked = InWords(tiers);

@@ -20,26 +20,20 @@ constexpr std::chrono::seconds kToolchainPatience{2};
 struct Health {
   bool serving = false;
   std::string socket;
-  DaemonInfo daemon;
-  std::optional<size_t> toolchains;  ///< none: unknown
+  DaemonInfo daemon = {};
+  std::optional<size_t> toolchains = {};  ///< none: unknown
 };
-
-void CountToolchains(Client* client, Health* health) {
-  const Expected<ToolchainList> list = AskToolchains(*client, 0, kToolchainPatience);
-  if (list.ok()) health->toolchains = list->toolchains.size();
-}
 
 Expected<Health> Ask(Client* client) {
   const Expected<bool> serving = client->Health();
   if (!serving.ok()) return serving.error();
-  Health health;
+  Health health{.serving = *serving, .socket = std::string(client->socket())};
   // First, because it waits while the daemon looks for toolchains; until then the daemon has a
   // problem.
-  CountToolchains(client, &health);
+  const Expected<ToolchainList> list = AskToolchains(*client, 0, kToolchainPatience);
+  if (list.ok()) health.toolchains = list->toolchains.size();
   Expected<DaemonInfo> info = AskInfo(*client);
   if (!info.ok()) return info.error();
-  health.serving = *serving;
-  health.socket = client->socket();
   health.daemon = *std::move(info);
   return health;
 }
@@ -58,18 +52,14 @@ std::string Text(const Health& health, bool coloured) {
 
 std::string Json(const Health& health) {
   JsonWriter json = BeginAnswer();
-  json.Key("status").String(Status(health));
-  json.Key("socket").String(health.socket);
-  json.Key("version").String(health.daemon.version);
-  json.Key("api_minor").Integer(health.daemon.api_minor);
-  json.Key("fingerprint_layout").Integer(health.daemon.fingerprint_layout);
-  json.Key("uid").Integer(health.daemon.uid);
-  if (health.toolchains) json.Key("toolchains").Integer(static_cast<int64_t>(*health.toolchains));
-  json.Key("problem").String(health.daemon.problem);
-  json.Key("limits").BeginObject();
-  for (const auto& [name, limit] : health.daemon.limits) json.Key(name).Unsigned(limit);
-  json.EndObject();
-  return json.EndObject().Finish();
+  const DaemonInfo& daemon = health.daemon;
+  json.Fields("status", Status(health), "socket", health.socket, "version", daemon.version,
+              "api_minor", daemon.api_minor, "fingerprint_layout", daemon.fingerprint_layout, "uid",
+              daemon.uid);
+  if (health.toolchains) json.Fields("toolchains", *health.toolchains);
+  json.Fields("problem", daemon.problem).Key("limits").BeginObject();
+  for (const auto& [name, limit] : daemon.limits) json.Fields(name, limit);
+  return json.EndObject().EndObject().Finish();
 }
 
 int Run(const CommonOptions& common, bool ready) {

@@ -63,17 +63,12 @@ void AppendLine(const cccl_cache_snapshot_item& item, std::string* text) {
 }
 
 void WriteItem(const cccl_cache_snapshot_item& item, JsonWriter* json) {
-  json->BeginObject();
-  json->Key("kind").String(KindName(item.kind));
-  json->Key("key").String(View(item.key));
-  json->Key("toolchain").BeginObject();
-  json->Key("id").String(View(item.toolchain_id));
-  json->Key("version").String(View(item.toolchain_version));
-  json->EndObject();
-  json->Key("arch").String(View(item.arch));
-  json->Key("namespace").String(View(item.name_space));
-  json->Key("bytes").Integer(static_cast<int64_t>(item.bytes));
-  json->Key("stored_bytes").Integer(static_cast<int64_t>(item.stored_bytes));
+  json->BeginObject().Fields("kind", KindName(item.kind), "key", View(item.key));
+  json->Key("toolchain")
+      .BeginObject()
+      .Fields("id", View(item.toolchain_id), "version", View(item.toolchain_version));
+  json->EndObject().Fields("arch", View(item.arch), "namespace", View(item.name_space), "bytes",
+                           item.bytes, "stored_bytes", item.stored_bytes);
   json->EndObject();
 }
 
@@ -309,10 +304,8 @@ std::string SummaryText(const cccl_cache_snapshot_summary& summary, std::string_
 
 std::string SummaryJson(const cccl_cache_snapshot_summary& summary) {
   JsonWriter json = BeginAnswer();
-  json.Key("records").Integer(static_cast<int64_t>(summary.records));
-  json.Key("bytes").Integer(static_cast<int64_t>(summary.bytes));
-  json.Key("left_out").Integer(static_cast<int64_t>(summary.left_out));
-  json.Key("shared").Boolean(summary.shared != 0);
+  json.Fields("records", summary.records, "bytes", summary.bytes, "left_out", summary.left_out,
+              "shared", summary.shared != 0);
   return json.EndObject().Finish();
 }
 

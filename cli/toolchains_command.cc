@@ -98,7 +98,7 @@ class Adding {
       const Expected<bool> added = client_.AddRelease(library, kPatience);
       taken |= added.ok();
       if (added.ok()) {
-        json_.BeginObject().Key("path").String(library).Key("added").Boolean(*added).EndObject();
+        json_.BeginObject().Fields("path", library, "added", *added).EndObject();
         text_.append(*added ? "added " : "present ").append(library).append("\n");
       } else if (found.searched && IsForeign(added.error())) {
         foreign.emplace_back(library, added.error());
@@ -121,7 +121,7 @@ class Adding {
   int Finish() {
     json_.EndArray();
     if (stand_ins_ > 0) {
-      text_.append("passed over ").append(Count(static_cast<double>(stand_ins_)));
+      text_.append("passed over ").append(Count(stand_ins_));
       text_.append(" of cccl-cache's own\n");
     }
     const int printed = Print(common_.json ? json_.EndObject().Finish() : text_);

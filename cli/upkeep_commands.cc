@@ -21,46 +21,35 @@
 namespace cccl_cache::cli {
 namespace {
 
-std::string Entries(uint64_t count) { return Many(static_cast<double>(count), "entry", "entries"); }
+std::string Entries(uint64_t count) { return Many(count, "entry", "entries"); }
 
-std::string InWords(const Evicted& evicted) {
-  return "evicted " + Entries(evicted.entries) + ", " + Bytes(static_cast<double>(evicted.bytes));
+std::string EvictedText(const Upkeep& done) {
+  return "evicted " + Entries(done.entries) + ", " + Bytes(done.bytes);
 }
 
-std::string Json(const Evicted& evicted) {
-  JsonWriter json = BeginAnswer();
-  json.Key("entries").Integer(static_cast<int64_t>(evicted.entries));
-  json.Key("bytes").Integer(static_cast<int64_t>(evicted.bytes));
-  return json.EndObject().Finish();
-}
-
-std::string InWords(const Verified& verified) {
-  std::string text = "verified " + Entries(verified.entries) + ", " +
-                     Bytes(static_cast<double>(verified.bytes)) + ": ";
-  if (verified.broken + verified.unreadable == 0) return text + "all sound\n";
-  text += Count(static_cast<double>(verified.broken)) + " broken, dropped";
-  if (verified.unreadable > 0) {
-    text += "; " + Count(static_cast<double>(verified.unreadable)) +
+std::string VerifiedText(const Upkeep& done) {
+  std::string text = "verified " + Entries(done.entries) + ", " + Bytes(done.bytes) + ": ";
+  if (done.broken + done.unreadable == 0) return text + "all sound\n";
+  text += Count(done.broken) + " broken, dropped";
+  if (done.unreadable > 0) {
+    text += "; " + Count(done.unreadable) +
             " could not be read and are kept: the daemon's log and the disk's say more";
   }
   return text + "\n";
 }
 
-std::string SoFar(const Verified& verified) {
-  const auto done = static_cast<double>(verified.bytes);
-  const auto all = static_cast<double>(std::max(verified.bytes, verified.all_bytes));
-  return "verifying: " + Count(static_cast<double>(verified.entries)) + " of " +
-         Entries(std::max(verified.entries, verified.all_entries)) + ", " + Use(done, all) + ", " +
-         Count(static_cast<double>(verified.broken)) + " broken";
+std::string VerifyingText(const Upkeep& so_far) {
+  return "verifying: " + Count(so_far.entries) + " of " +
+         Entries(std::max(so_far.entries, so_far.all_entries)) + ", " +
+         Use(so_far.bytes, std::max(so_far.bytes, so_far.all_bytes)) + ", " + Count(so_far.broken) +
+         " broken";
 }
 
-std::string Json(const Verified& verified) {
+/// Begins the object for --json; it is open.
+JsonWriter BeginJson(const Upkeep& done) {
   JsonWriter json = BeginAnswer();
-  json.Key("entries").Integer(static_cast<int64_t>(verified.entries));
-  json.Key("bytes").Integer(static_cast<int64_t>(verified.bytes));
-  json.Key("broken").Integer(static_cast<int64_t>(verified.broken));
-  json.Key("unreadable").Integer(static_cast<int64_t>(verified.unreadable));
-  return json.EndObject().Finish();
+  json.Fields("entries", done.entries, "bytes", done.bytes);
+  return json;
 }
 
 struct EvictOptions {
@@ -117,9 +106,10 @@ int RunEvict(const EvictOptions& options, const CommonOptions& common) {
   }
   Expected<Client> client = Client::Open(common.socket);
   if (!client.ok()) return Fail(client.error(), common);
-  const Expected<Evicted> evicted = [&] {
+  const Expected<Upkeep> evicted = [&] {
     ProgressLine line;
-    return Evict(*client, filter, [&line](const Evicted& so_far) { line.Show(InWords(so_far)); });
+    return AskUpkeep(*client, "evict", filter,
+                     [&line](const Upkeep& so_far) { line.Show(EvictedText(so_far)); });
   }();
   if (!evicted.ok()) return Fail(evicted.error(), common);
   if (!options.keys.empty() && evicted->entries == 0) {
@@ -128,18 +118,22 @@ int RunEvict(const EvictOptions& options, const CommonOptions& common) {
                           std::string(options.keys.size() == 1 ? "this key" : "any of these keys")},
                 common);
   }
-  return Print(common.json ? Json(*evicted) : InWords(*evicted) + "\n");
+  return Print(common.json ? BeginJson(*evicted).EndObject().Finish()
+                           : EvictedText(*evicted) + "\n");
 }
 
 int RunVerify(const CommonOptions& common) {
   Expected<Client> client = Client::Open(common.socket);
   if (!client.ok()) return Fail(client.error(), common);
-  const Expected<Verified> verified = [&] {
+  const Expected<Upkeep> verified = [&] {
     ProgressLine line;
-    return Verify(*client, [&line](const Verified& so_far) { line.Show(SoFar(so_far)); });
+    return AskUpkeep(*client, "verify", {},
+                     [&line](const Upkeep& so_far) { line.Show(VerifyingText(so_far)); });
   }();
   if (!verified.ok()) return Fail(verified.error(), common);
-  const int printed = Print(common.json ? Json(*verified) : InWords(*verified));
+  JsonWriter json = BeginJson(*verified);
+  json.Fields("broken", verified->broken, "unreadable", verified->unreadable);
+  const int printed = Print(common.json ? json.EndObject().Finish() : VerifiedText(*verified));
   return verified->broken + verified->unreadable > 0 ? kCheckFailed : printed;
 }
 

@@ -5,13 +5,11 @@
 #include <chrono>
 #include <cstdint>
 #include <ctime>
-#include <map>
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "cccl_cache/client.h"
+#include "cli/daemon_answers.h"
 
 namespace cccl_cache::cli {
 
@@ -26,34 +24,12 @@ struct Check {
   std::string way_out = {};  ///< remedy; empty if the check passed or was skipped
 };
 
-struct ListedToolchain {
-  std::string version;
-  bool is_default = false;
-  std::string architecture = {};        ///< an architecture that its NVRTC accepts; empty: unknown
-  std::vector<std::string> files = {};  ///< paths of its compilers
-};
-
 /// The daemon's answers about itself.
 struct DaemonAnswers {
   bool serving = false;
-  std::string version;
-  std::string problem;  ///< empty: none
-  uint32_t uid = 0;
-  uint64_t worker_bytes = 0;
-  uint64_t build_seconds = 0;
-  uint64_t queued = 0;
-  std::vector<ListedToolchain> toolchains;
-  std::vector<std::pair<std::string, std::string>> rejected;  ///< root, reason
-  std::string toolchains_error;  ///< the error of the query; empty: the list is valid
-  std::map<std::string, double> statistics;
-  std::string remote_address;  ///< address of Redis; empty: none is configured
-  std::string remote_problem;  ///< why a server is not connected, with the remedy; empty: all are
-
-  /// Returns a statistic; 0 if there is none of this name.
-  [[nodiscard]] double ValueOf(const char* name) const {
-    const auto found = statistics.find(name);
-    return found == statistics.end() ? 0 : found->second;
-  }
+  DaemonInfo info = {};
+  Expected<ToolchainList> toolchains = ToolchainList{};
+  Statistics stats = {};
 };
 
 /// The daemon's answers, shared by the checks so that each query is sent once.

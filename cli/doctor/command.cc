@@ -120,18 +120,12 @@ std::string ChecksText(const std::vector<Check>& checks, bool coloured) {
 
 std::string ChecksJson(const std::vector<Check>& checks) {
   JsonWriter json = BeginAnswer();
-  json.Key("version").String(cccl_cache_version());
-  json.Key("checks").BeginArray();
-  for (const Check& check : checks) {
-    json.BeginObject();
-    json.Key("name").String(check.name);
-    json.Key("verdict").String(LookOf(check.verdict).word);
-    json.Key("seen").String(check.seen);
-    json.Key("way_out").String(check.way_out);
-    json.EndObject();
+  json.Fields("version", cccl_cache_version()).Key("checks").BeginArray();
+  for (const auto& [name, verdict, seen, way_out] : checks) {
+    json.BeginObject().Fields("name", name, "verdict", LookOf(verdict).word, "seen", seen);
+    json.Fields("way_out", way_out).EndObject();
   }
-  json.EndArray();
-  json.Key("failed").Integer(static_cast<int64_t>(CountOf(checks, CheckVerdict::kFailure)));
+  json.EndArray().Fields("failed", CountOf(checks, CheckVerdict::kFailure));
   return json.EndObject().Finish();
 }
 

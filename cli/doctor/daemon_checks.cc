@@ -14,7 +14,6 @@
 #include <random>
 
 #include "base/files/file_descriptor.h"
-#include "cli/daemon_answers.h"
 #include "cli/doctor/check.h"
 #include "cli/terminal/quantities.h"
 
@@ -86,52 +85,18 @@ std::string Permissions(const std::string& path) {
   return text.data();
 }
 
-Error TakeInfo(Client* client, DaemonAnswers* answers) {
-  Expected<DaemonInfo> info = AskInfo(*client, kAnswerPatience);
-  if (!info.ok()) return info.error();
-  answers->version = info->version;
-  answers->problem = info->problem;
-  answers->uid = info->uid;
-  answers->worker_bytes = info->limits["worker_bytes"];
-  answers->build_seconds = info->limits["build_seconds"];
-  answers->queued = info->limits["queued"];
-  return {CCCL_CACHE_OK, ""};
-}
-
-void TakeToolchains(Client* client, uint32_t driver_version, DaemonAnswers* answers) {
-  const Expected<ToolchainList> list = AskToolchains(*client, driver_version, kSearchPatience);
-  if (!list.ok()) {
-    answers->toolchains_error = list.error().message;
-    return;
-  }
-  for (const Toolchain& each : list->toolchains) {
-    ListedToolchain& listed =
-        answers->toolchains.emplace_back(ListedToolchain{each.version, each.selected_by_default});
-    if (!each.architectures.empty()) listed.architecture = each.architectures.front();
-    for (const ToolchainComponent& part : each.components) listed.files.push_back(part.path);
-  }
-  for (const auto& [root, reason] : list->rejected) answers->rejected.emplace_back(root, reason);
-}
-
-Error TakeStatistics(Client* client, DaemonAnswers* answers) {
-  const Expected<Statistics> stats = AskStatistics(*client, kAnswerPatience);
-  if (!stats.ok()) return stats.error();
-  answers->statistics.clear();
-  for (const Statistic& each : stats->statistics) answers->statistics[each.name] += each.value;
-  answers->remote_address = stats->remote.address;
-  answers->remote_problem = stats->remote.problem;
-  return {CCCL_CACHE_OK, ""};
-}
-
 Expected<DaemonAnswers> Ask(Client* client, uint32_t driver_version) {
-  DaemonAnswers answers;
   const Expected<bool> serving = client->Health(kAnswerPatience);
   if (!serving.ok()) return serving.error();
-  answers.serving = *serving;
+  DaemonAnswers answers{.serving = *serving};
   // Before asking for the daemon's problem, which may be that it still looks for toolchains.
-  TakeToolchains(client, driver_version, &answers);
-  if (Error error = TakeInfo(client, &answers); error.status != CCCL_CACHE_OK) return error;
-  static_cast<void>(TakeStatistics(client, &answers));  // CheckStore asks again
+  answers.toolchains = AskToolchains(*client, driver_version, kSearchPatience);
+  Expected<DaemonInfo> info = AskInfo(*client, kAnswerPatience);
+  if (!info.ok()) return info.error();
+  answers.info = *std::move(info);
+  // CheckStore asks again, and reports an error.
+  Expected<Statistics> stats = AskStatistics(*client, kAnswerPatience);
+  if (stats.ok()) answers.stats = *std::move(stats);
   return answers;
 }
 
@@ -144,8 +109,7 @@ std::string NewProgram() {
 }
 
 std::string Milliseconds(const BuildResult& result) {
-  constexpr double kMicroseconds = 1000;
-  return Fixed(static_cast<double>(result.info().total_us) / kMicroseconds, "ms");
+  return Fixed(static_cast<double>(result.info().total_us) / 1000, "ms");
 }
 
 /// Returns an outcome with its reason: "uncacheable: it names the time".
@@ -169,8 +133,7 @@ Check JudgeBuilds(const BuildResult& first, const BuildResult& second, const std
     check.seen = "the bytes of the hit differ from those of the build";
   } else {
     check.seen = "built in " + Milliseconds(first) + ", then a hit (" + std::string(second.tier()) +
-                 ") in " + Milliseconds(second) + ", the same " +
-                 Bytes(static_cast<double>(made.size()));
+                 ") in " + Milliseconds(second) + ", the same " + Bytes(made.size());
     return check;
   }
   check.verdict = CheckVerdict::kFailure;
@@ -237,14 +200,15 @@ Check CheckDaemon(Patient* patient, bool connects) {
   }
   const DaemonAnswers& answers = *patient->daemon;
   Check check{"daemon", CheckVerdict::kPass,
-              "cccl-cached " + answers.version + " (this is " + cccl_cache_version() + "), uid " +
-                  std::to_string(answers.uid)};
-  if (answers.statistics.contains("uptime_seconds")) {
-    check.seen += ", up " + Duration(answers.ValueOf("uptime_seconds"));
+              "cccl-cached " + answers.info.version + " (this is " + cccl_cache_version() +
+                  "), uid " + std::to_string(answers.info.uid)};
+  if (answers.stats.Has("uptime_seconds")) {
+    check.seen += ", up " + Duration(answers.stats.Sum("uptime_seconds"));
   }
-  if (answers.serving && answers.problem.empty()) return check;
+  const std::string& problem = answers.info.problem;
+  if (answers.serving && problem.empty()) return check;
   check.verdict = CheckVerdict::kFailure;
-  check.seen += answers.serving ? "; not ready: " + answers.problem : "; it is stopping";
+  check.seen += answers.serving ? "; not ready: " + problem : "; it is stopping";
   check.way_out = answers.serving
                       ? "do what its problem asks for, until cccl-cache-cli health --ready succeeds"
                       : "wait until it has ended and started again";
@@ -253,29 +217,27 @@ Check CheckDaemon(Patient* patient, bool connects) {
 
 Check CheckToolchains(const Patient& patient) {
   if (!patient.daemon.ok()) return NoDaemon("toolchains");
-  const DaemonAnswers& answers = *patient.daemon;
+  const Expected<ToolchainList>& list = patient.daemon->toolchains;
+  if (!list.ok()) {
+    return {"toolchains", CheckVerdict::kWarning, "not known: " + list.error().message,
+            "after its start the daemon looks for them: try again in a minute"};
+  }
   Check check{"toolchains"};
-  if (!answers.toolchains_error.empty()) {
-    check.verdict = CheckVerdict::kWarning;
-    check.seen = "not known: " + answers.toolchains_error;
-    check.way_out = "after its start the daemon looks for them: try again in a minute";
-    return check;
-  }
-  for (const ListedToolchain& each : answers.toolchains) {
+  for (const Toolchain& each : list->toolchains) {
     check.seen += (check.seen.empty() ? "" : ", ") + each.version;
-    if (each.is_default) check.seen += " (default)";
+    if (each.selected_by_default) check.seen += " (default)";
   }
-  if (answers.toolchains.empty()) {
+  if (list->toolchains.empty()) {
     check.seen = "none";
     check.verdict = CheckVerdict::kFailure;
     check.way_out =
         "install CUDA's packages or wheels, or name their directory as toolchain_root in the "
         "daemon's config.toml";
-  } else if (!answers.rejected.empty()) {
+  } else if (!list->rejected.empty()) {
     check.verdict = CheckVerdict::kWarning;
     check.way_out = "repair those that a program needs; the daemon looks again later";
   }
-  for (const auto& [root, reason] : answers.rejected) {
+  for (const auto& [root, reason] : list->rejected) {
     check.seen += "; not used: " + root + ": " + reason;
   }
   return check;
@@ -283,14 +245,15 @@ Check CheckToolchains(const Patient& patient) {
 
 Check CheckBuild(Patient* patient) {
   if (!patient->daemon.ok()) return NoDaemon("build");
-  const std::vector<ListedToolchain>& toolchains = patient->daemon->toolchains;
+  const Expected<ToolchainList>& list = patient->daemon->toolchains;
   const std::string source = NewProgram();
   std::string architecture = "sm_80";
-  for (const ListedToolchain& each : toolchains) {
-    if (each.is_default && !each.architecture.empty()) architecture = each.architecture;
-  }
-  if (toolchains.empty() && patient->daemon->toolchains_error.empty()) {
-    return {"build", CheckVerdict::kSkipped, "no toolchain"};
+  if (list.ok()) {
+    if (list->toolchains.empty()) return {"build", CheckVerdict::kSkipped, "no toolchain"};
+    for (const Toolchain& each : list->toolchains) {
+      const bool usable = each.selected_by_default && !each.architectures.empty();
+      if (usable) architecture = each.architectures.front();
+    }
   }
   const NvrtcBuild build{.source = source, .options = {"--gpu-architecture=" + architecture}};
   const BuildOptions options{.driver_version = patient->driver_version,
@@ -311,25 +274,28 @@ Check CheckStore(Patient* patient) {
   if (!patient->daemon.ok()) return NoDaemon("store");
   DaemonAnswers& answers = *patient->daemon;
   // Asked again, because the test build has been written to the store since.
-  static_cast<void>(TakeInfo(&*patient->client, &answers));
-  const Error error = TakeStatistics(&*patient->client, &answers);
+  Expected<DaemonInfo> info = AskInfo(*patient->client, kAnswerPatience);
+  if (info.ok()) answers.info = *std::move(info);
+  Expected<Statistics> stats = AskStatistics(*patient->client, kAnswerPatience);
   // Only this problem says that the store can't be written now: the counters are never reset.
   // CheckDaemon reports other problems.
-  if (answers.problem.find("its store can't be written") != std::string::npos) {
-    return {"store", CheckVerdict::kFailure, answers.problem,
+  const std::string& problem = answers.info.problem;
+  if (problem.find("its store can't be written") != std::string::npos) {
+    return {"store", CheckVerdict::kFailure, problem,
             "make room on the disk of the daemon's state directory; if that does not help, " +
                 ReadLog(*patient)};
   }
-  if (error.status != CCCL_CACHE_OK) {
-    return {"store", CheckVerdict::kWarning, "not known: " + error.message,
+  if (!stats.ok()) {
+    return {"store", CheckVerdict::kWarning, "not known: " + stats.error().message,
             "try again; if that does not help, " + ReadLog(*patient)};
   }
-  const auto count = [&answers](const char* name) { return Count(answers.ValueOf(name)); };
+  answers.stats = *std::move(stats);
+  const auto sum = [&answers](const char* name) { return answers.stats.Sum(name); };
   Check check{"store", CheckVerdict::kPass,
-              Use(answers.ValueOf("bytes"), answers.ValueOf("store_limit_bytes")) +
-                  "; entries: " + count("entries") + ", evicted: " + count("evictions_total")};
-  if (answers.ValueOf("store_errors_total") > 0) {
-    check.seen += ", earlier writes that failed: " + count("store_errors_total");
+              Use(sum("bytes"), sum("store_limit_bytes")) + "; entries: " + Count(sum("entries")) +
+                  ", evicted: " + Count(sum("evictions_total"))};
+  if (sum("store_errors_total") > 0) {
+    check.seen += ", earlier writes that failed: " + Count(sum("store_errors_total"));
   }
   return check;
 }

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <filesystem>
 
@@ -36,11 +35,13 @@ time_t ChangedAt(const std::string& path) {
 }
 
 std::string UtcText(time_t time) {
-  std::tm parts = {};
-  std::array<char, 64> text = {};
-  if (gmtime_r(&time, &parts) == nullptr) return "?";
-  std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S UTC", &parts);
-  return text.data();
+  return UtcTime(static_cast<uint64_t>(time), "%Y-%m-%d %H:%M:%S UTC");
+}
+
+/// Returns the daemon's toolchains; none if they are unknown.
+std::vector<Toolchain> ToolchainsOf(const Patient& patient) {
+  const bool known = patient.daemon.ok() && patient.daemon->toolchains.ok();
+  return known ? patient.daemon->toolchains->toolchains : std::vector<Toolchain>();
 }
 
 /// Returns the major version: 13 for "13.0".
@@ -54,10 +55,8 @@ Check CheckClock(const Patient& patient, time_t now) {
   constexpr time_t kSkew = 5;  // s; clocks of file servers may differ by this much
   const std::string own = "/proc/self/exe";
   std::vector<std::string> files = {own};
-  if (patient.daemon.ok()) {
-    for (const ListedToolchain& each : patient.daemon->toolchains) {
-      files.insert(files.end(), each.files.begin(), each.files.end());
-    }
+  for (const Toolchain& each : ToolchainsOf(patient)) {
+    for (const ToolchainComponent& part : each.components) files.push_back(part.path);
   }
   for (const std::string& file : files) {
     const time_t changed = ChangedAt(file);
@@ -80,13 +79,11 @@ uint64_t OpenFileLimit() {
 Check CheckLimits(const Patient& patient, uint64_t open_files) {
   constexpr uint64_t kFewFiles = 64;  // a program opens files besides those of the client
   Check check{"limits"};
-  check.seen =
-      "open files here: " + (open_files == 0 ? "any" : Count(static_cast<double>(open_files)));
+  check.seen = "open files here: " + (open_files == 0 ? "any" : Count(open_files));
   if (patient.daemon.ok()) {
-    const DaemonAnswers& daemon = *patient.daemon;
-    check.seen += "; a compile: " + Bytes(static_cast<double>(daemon.worker_bytes)) + ", " +
-                  Duration(static_cast<double>(daemon.build_seconds)) +
-                  "; queue: " + Count(static_cast<double>(daemon.queued));
+    std::map<std::string, uint64_t> limits = patient.daemon->info.limits;
+    check.seen += "; a compile: " + Bytes(limits["worker_bytes"]) + ", " +
+                  Duration(limits["build_seconds"]) + "; queue: " + Count(limits["queued"]);
   }
   if (open_files != 0 && open_files < kFewFiles) {
     check.verdict = CheckVerdict::kWarning;
@@ -122,14 +119,11 @@ Check CheckDriver(const Patient& patient) {
   const unsigned major = patient.driver_version / kMajor;
   check.seen = "of CUDA " + std::to_string(major) + "." +
                std::to_string(patient.driver_version % kMajor / kMinor);
-  if (!patient.daemon.ok()) return check;
-  const auto& toolchains = patient.daemon->toolchains;
+  const std::vector<Toolchain> toolchains = ToolchainsOf(patient);
   // The default is the daemon's choice for this driver.
-  const auto chosen = std::ranges::find(toolchains, true, &ListedToolchain::is_default);
+  const auto chosen = std::ranges::find(toolchains, true, &Toolchain::selected_by_default);
   if (chosen == toolchains.end()) return check;
-  const auto loads = [major](const ListedToolchain& each) {
-    return MajorOf(each.version) <= major;
-  };
+  const auto loads = [major](const Toolchain& each) { return MajorOf(each.version) <= major; };
   if (loads(*chosen)) {
     check.seen += "; it loads the cubins of toolchain " + chosen->version;
     return check;

@@ -13,17 +13,17 @@ namespace {
 // clocks can add up, so each may be half of that.
 constexpr double kMaxClockDifference = 300;
 
-Check CheckConnection(const DaemonAnswers& answers) {
-  Check check{"redis", CheckVerdict::kPass, "connected to " + answers.remote_address};
-  const double nodes = answers.ValueOf("remote_nodes");
-  if (answers.remote_problem.empty()) {
+Check CheckConnection(const Statistics& stats) {
+  Check check{"redis", CheckVerdict::kPass, "connected to " + stats.remote.address};
+  const double nodes = stats.Sum("remote_nodes");
+  if (stats.remote.problem.empty()) {
     if (nodes > 1) check.seen += ", all " + Count(nodes) + " nodes";
     return check;
   }
-  if (answers.ValueOf("remote_connected") != 0) {
+  if (stats.Sum("remote_connected") != 0) {
     check.verdict = CheckVerdict::kWarning;
-    check.seen = Count(answers.ValueOf("remote_nodes_connected")) + " of " + Count(nodes) +
-                 " nodes connected to " + answers.remote_address + "; " + answers.remote_problem;
+    check.seen = Count(stats.Sum("remote_nodes_connected")) + " of " + Count(nodes) +
+                 " nodes connected to " + stats.remote.address + "; " + stats.remote.problem;
     check.way_out =
         "follow this advice, or take the server out of remote_url on all nodes; meanwhile this "
         "node "
@@ -31,21 +31,21 @@ Check CheckConnection(const DaemonAnswers& answers) {
     return check;
   }
   check.verdict = CheckVerdict::kFailure;
-  check.seen = "not connected to " + answers.remote_address + ": " + answers.remote_problem;
+  check.seen = "not connected to " + stats.remote.address + ": " + stats.remote.problem;
   check.way_out = "follow this advice; meanwhile this node compiles the entries that it lacks";
   return check;
 }
 
-Check CheckRedisClock(const DaemonAnswers& answers) {
+Check CheckRedisClock(const Statistics& stats) {
   Check check{"redis clock", CheckVerdict::kSkipped};
-  const bool connected = answers.ValueOf("remote_connected") != 0 || answers.remote_problem.empty();
-  if (!connected || !answers.statistics.contains("remote_clock_ahead_seconds")) {
+  const bool connected = stats.Sum("remote_connected") != 0 || stats.remote.problem.empty();
+  if (!connected || !stats.Has("remote_clock_ahead_seconds")) {
     check.seen = connected ? "not known yet: run doctor again; if it stays so, the user in Redis "
                              "lacks the right +time"
                            : "not connected";
     return check;
   }
-  const double ahead = answers.ValueOf("remote_clock_ahead_seconds");
+  const double ahead = stats.Sum("remote_clock_ahead_seconds");
   const std::string difference = Number(std::round(std::abs(ahead))) + " s";
   check.seen = "this node's clock is " + difference + (ahead < 0 ? " behind" : " ahead of") +
                " that of Redis";
@@ -58,9 +58,9 @@ Check CheckRedisClock(const DaemonAnswers& answers) {
   return check;
 }
 
-Check CheckRedisKeys(const DaemonAnswers& answers) {
-  const bool signs = answers.ValueOf("remote_signs") != 0;
-  const double trusted = answers.ValueOf("remote_trusted_keys");
+Check CheckRedisKeys(const Statistics& stats) {
+  const bool signs = stats.Sum("remote_signs") != 0;
+  const double trusted = stats.Sum("remote_trusted_keys");
   Check check{"redis keys", CheckVerdict::kPass,
               std::string(signs ? "signs" : "has no key, so it only reads") + "; takes what " +
                   Count(trusted) + (trusted == 1 ? " key" : " keys") + " signed"};
@@ -69,7 +69,7 @@ Check CheckRedisKeys(const DaemonAnswers& answers) {
     check.way_out =
         "name the public keys of the nodes in a file of remote_trust (cccl-cache-cli remote "
         "trust), and reload the daemon, whose log names the problem of such a file";
-  } else if (signs && answers.ValueOf("remote_own_key_trusted") == 0) {
+  } else if (signs && stats.Sum("remote_own_key_trusted") == 0) {
     check.verdict = CheckVerdict::kWarning;
     check.seen += ", its own not among them";
     check.way_out =
@@ -79,13 +79,13 @@ Check CheckRedisKeys(const DaemonAnswers& answers) {
   return check;
 }
 
-Check CheckShelves(const DaemonAnswers& answers) {
-  const double problems = answers.ValueOf("shelf_problems");
+Check CheckShelves(const Statistics& stats) {
+  const double problems = stats.Sum("shelf_problems");
   Check check{"shelves", CheckVerdict::kPass,
-              "snapshots: " + Count(answers.ValueOf("shelf_snapshots")) +
-                  ", entries: " + Count(answers.ValueOf("shelf_entries"))};
-  const bool empty = answers.ValueOf("shelf_snapshots") == 0;
-  const double silent = answers.ValueOf("shelf_silent");
+              "snapshots: " + Count(stats.Sum("shelf_snapshots")) +
+                  ", entries: " + Count(stats.Sum("shelf_entries"))};
+  const bool empty = stats.Sum("shelf_snapshots") == 0;
+  const double silent = stats.Sum("shelf_silent");
   if (problems == 0 && silent == 0 && !empty) return check;
   check.verdict = CheckVerdict::kWarning;
   if (problems > 0) {
@@ -96,7 +96,7 @@ Check CheckShelves(const DaemonAnswers& answers) {
   }
   if (silent > 0) {
     check.seen +=
-        ", silent: " + Count(silent) + ", for " + Duration(answers.ValueOf("shelf_silent_seconds"));
+        ", silent: " + Count(silent) + ", for " + Duration(stats.Sum("shelf_silent_seconds"));
     check.way_out =
         "see whether the directories of shelf_path are mounted and their servers answer: the "
         "daemon's log names those that do not; builds continue without them";
@@ -113,12 +113,12 @@ Check CheckShelves(const DaemonAnswers& answers) {
 
 std::vector<Check> RemoteChecks(const Patient& patient) {
   if (!patient.daemon.ok()) return {};
-  const DaemonAnswers& answers = *patient.daemon;
+  const Statistics& stats = patient.daemon->stats;
   std::vector<Check> checks;
-  if (!answers.remote_address.empty()) {
-    checks = {CheckConnection(answers), CheckRedisClock(answers), CheckRedisKeys(answers)};
+  if (!stats.remote.address.empty()) {
+    checks = {CheckConnection(stats), CheckRedisClock(stats), CheckRedisKeys(stats)};
   }
-  if (answers.statistics.contains("shelves")) checks.push_back(CheckShelves(answers));
+  if (stats.Has("shelves")) checks.push_back(CheckShelves(stats));
   return checks;
 }
 

@@ -95,8 +95,8 @@ int MakeKey(const KeyOptions& options, const CommonOptions& common) {
                  public_file + ", the public key: for remote trust on the other nodes\n" + line);
   }
   JsonWriter json = BeginAnswer();
-  json.Key("key").String(key.public_key().Hex());
-  json.Key("secret_file").String(secret_file).Key("public_file").String(public_file);
+  json.Fields("key", key.public_key().Hex(), "secret_file", secret_file, "public_file",
+              public_file);
   return Print(json.EndObject().Finish());
 }
 
@@ -152,8 +152,7 @@ std::string Described(const ListedKey& key) { return PublicKeyLine(key.key, key.
 void WriteKeys(const ListedKeys& keys, JsonWriter* json) {
   json->Key("keys").BeginArray();
   for (const ListedKey& each : keys) {
-    json->BeginObject().Key("key").String(each.key.Hex());
-    json->Key("comment").String(each.comment).EndObject();
+    json->BeginObject().Fields("key", each.key.Hex(), "comment", each.comment).EndObject();
   }
   json->EndArray();
 }

@@ -85,8 +85,7 @@ std::string TextOfRedis(const RemoteStatus& status) {
   const auto& values = status.values;
   const auto number = [&values](std::string_view name) { return NumberIn(values, name); };
   std::string refused;
-  for (const std::string_view reason :
-       {"untrusted", "forged", "other_key", "expired", "malformed", "oversized", "corrupt"}) {
+  for (const std::string_view reason : kRefusals) {
     const std::string count = number(std::string(reason) + "_total");
     if (count == "0") continue;
     refused += (refused.empty() ? "" : ", ") + count + " " + std::string(reason);
@@ -125,11 +124,10 @@ int ShowStatus(const CommonOptions& common) {
   if (!common.json) return Print(Text(status));
   JsonWriter json = BeginAnswer();
   const bool configured = !status.values.empty();
-  json.Key("configured").Boolean(configured);
+  json.Fields("configured", configured);
   if (configured) {
-    json.Key("connected").Boolean(status.values.at("connected") != 0);
-    json.Key("address").String(status.address);
-    json.Key("problem").String(status.problem);
+    json.Fields("connected", status.values.at("connected") != 0, "address", status.address,
+                "problem", status.problem);
   }
   for (const auto& [name, value] : status.values) {
     if (name != "connected") json.Key(name).Integer(static_cast<int64_t>(value));

@@ -234,10 +234,6 @@ int PrintEnvironment(const CommonOptions& common, const RunOptions& options) {
   return Print(common.json ? json.EndObject().EndObject().Finish() : text);
 }
 
-}  // namespace
-
-namespace {
-
 void AddRunOptions(CLI::App* command, RunOptions* options) {
   AcceptOnly(command->add_option_function<std::string>(
                  "--how",

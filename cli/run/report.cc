@@ -29,36 +29,15 @@ using interpose::ProcessCounts;
 
 constexpr const char* kPrefix = "cccl-cache: ";
 
-/// Returns none if the process ended before it wrote the file, or the file has another version.
-std::optional<RunCounts> ReadReport(const fs::path& path) {
-  alignas(ProcessCounts) char bytes[sizeof(ProcessCounts)];
-  std::ifstream file(path, std::ios::binary);
-  if (!file.read(bytes, sizeof(bytes))) return std::nullopt;
-  const auto& read = *reinterpret_cast<const ProcessCounts*>(bytes);
-  if (read.version != ProcessCounts::kVersion) return std::nullopt;
-  RunCounts counts;
-  counts.pid = read.pid;
-  counts.program.assign(read.program, strnlen(read.program, sizeof(read.program)));
-  counts.calls = read.calls;
-  counts.hits = read.hits;
-  counts.joined = read.joined;
-  counts.compiled = read.compiled;
-  counts.failed = read.failed;
-  counts.call_us = read.call_us;
-  counts.forwarded_us = read.forwarded_us;
-  counts.saved_us = read.saved_us;
-  std::ranges::copy(read.forwarded, counts.forwarded.begin());
-  counts.refusal.assign(read.refusal, strnlen(read.refusal, sizeof(read.refusal)));
-  counts.unknown_library.assign(read.unknown_library,
-                                strnlen(read.unknown_library, sizeof(read.unknown_library)));
-  counts.uncacheable = read.uncacheable;
-  counts.uncacheable_reason.assign(
-      read.uncacheable_reason, strnlen(read.uncacheable_reason, sizeof(read.uncacheable_reason)));
-  counts.precompiled_headers = read.precompiled_headers;
-  return counts;
+std::string TextOf(const std::string& text) { return text; }
+template <size_t kSize>
+std::string TextOf(const char (&text)[kSize]) {
+  return {text, strnlen(text, kSize)};
 }
 
-void Add(const RunCounts& counts, RunCounts* sum) {
+/// Adds the counts of a process or of one of its libraries; keeps the first texts.
+template <typename Counts>
+void Add(const Counts& counts, RunCounts* sum) {
   sum->calls += counts.calls;
   sum->hits += counts.hits;
   sum->joined += counts.joined;
@@ -67,12 +46,27 @@ void Add(const RunCounts& counts, RunCounts* sum) {
   sum->call_us += counts.call_us;
   sum->forwarded_us += counts.forwarded_us;
   sum->saved_us += counts.saved_us;
-  if (sum->refusal.empty()) sum->refusal = counts.refusal;
-  if (sum->unknown_library.empty()) sum->unknown_library = counts.unknown_library;
   sum->uncacheable += counts.uncacheable;
   sum->precompiled_headers += counts.precompiled_headers;
-  if (sum->uncacheable_reason.empty()) sum->uncacheable_reason = counts.uncacheable_reason;
+  if (sum->refusal.empty()) sum->refusal = TextOf(counts.refusal);
+  if (sum->unknown_library.empty()) sum->unknown_library = TextOf(counts.unknown_library);
+  if (sum->uncacheable_reason.empty()) sum->uncacheable_reason = TextOf(counts.uncacheable_reason);
   for (size_t i = 0; i < sum->forwarded.size(); ++i) sum->forwarded[i] += counts.forwarded[i];
+}
+
+/// Adds the counts of a file to its process, unless the process ended before it wrote the file, or
+/// the file has another version.
+void AddFile(const fs::path& path, std::map<int, RunCounts>* processes) {
+  alignas(ProcessCounts) char bytes[sizeof(ProcessCounts)];
+  std::ifstream file(path, std::ios::binary);
+  if (!file.read(bytes, sizeof(bytes))) return;
+  const auto& read = *reinterpret_cast<const ProcessCounts*>(bytes);
+  if (read.version != ProcessCounts::kVersion || read.calls == 0) return;
+  // Each stand-in of a process writes a file of its own.
+  RunCounts& process = (*processes)[read.pid];
+  process.pid = read.pid;
+  process.program = TextOf(read.program);
+  Add(read, &process);
 }
 
 RunCounts Sum(const std::vector<RunCounts>& processes) {
@@ -86,9 +80,7 @@ uint64_t Forwarded(const RunCounts& counts) {
 }
 
 std::string Milliseconds(uint64_t microseconds) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.1f ms", static_cast<double>(microseconds) / 1000);
-  return text;
+  return Fixed(static_cast<double>(microseconds) / 1000, "ms");
 }
 
 /// Returns "0.011 s" or "41.4 s".
@@ -110,14 +102,20 @@ std::string Uncacheable(const RunCounts& counts) {
   return " (" + std::to_string(counts.uncacheable) + " uncacheable)";
 }
 
-/// Returns " (daemon full: 1; 20.0 ms); first request not served: ..."; nothing if all were served.
-std::string WhyForwarded(const RunCounts& counts) {
+/// Returns "daemon full: 2, call not served: 1"; nothing if all were served.
+std::string Reasons(const RunCounts& counts) {
   std::string reasons;
   for (size_t i = 0; i < kReasonNames.size(); ++i) {
     if (counts.forwarded[i] == 0) continue;
-    if (!reasons.empty()) reasons += ", ";
-    reasons += std::string(kReasonNames[i]) + ": " + std::to_string(counts.forwarded[i]);
+    reasons += (reasons.empty() ? "" : ", ") + std::string(kReasonNames[i]) + ": " +
+               std::to_string(counts.forwarded[i]);
   }
+  return reasons;
+}
+
+/// Returns " (daemon full: 1; 20.0 ms); first request not served: ..."; nothing if all were served.
+std::string WhyForwarded(const RunCounts& counts) {
+  const std::string reasons = Reasons(counts);
   if (reasons.empty()) return "";
   return " (" + reasons + "; " + Milliseconds(counts.forwarded_us) + ")" +
          (counts.refusal.empty() ? "" : "; first request not served: " + counts.refusal);
@@ -143,16 +141,10 @@ std::string OfAll(uint64_t count, const RunCounts& counts) {
   return std::to_string(count) + " of " + Many(counts.calls, "compile");
 }
 
-/// Returns "daemon full: 2, call not served: 1", or one reason alone without its number.
-std::string Reasons(const RunCounts& counts) {
-  std::string reasons;
-  for (size_t i = 0; i < kReasonNames.size(); ++i) {
-    if (counts.forwarded[i] == 0) continue;
-    if (counts.forwarded[i] == Forwarded(counts)) return std::string(kReasonNames[i]);
-    reasons += (reasons.empty() ? "" : ", ") + std::string(kReasonNames[i]) + ": " +
-               std::to_string(counts.forwarded[i]);
-  }
-  return reasons;
+/// Like Reasons, but without the number if there is one reason.
+std::string ShortReasons(const RunCounts& counts) {
+  const std::string reasons = Reasons(counts);
+  return reasons.find(", ") == std::string::npos ? reasons.substr(0, reasons.find(':')) : reasons;
 }
 
 /// Returns the outcomes in a sentence: "31 of 48 compiles were hits (saved about 18.4 s), 15
@@ -168,7 +160,7 @@ std::string HowTheyEnded(const RunCounts& counts) {
   add(counts.joined, "joined");
   add(counts.compiled, "compiled" + Uncacheable(counts) + WithHeaders(counts));
   add(counts.failed, "failed");
-  add(forwarded, "not served (" + Reasons(counts) + ")");
+  add(forwarded, "not served (" + ShortReasons(counts) + ")");
   if (counts.calls > ended) add(counts.calls - ended, "not finished");
   return text + ": " + Seconds(counts.call_us) + " in all.";
 }
@@ -181,7 +173,7 @@ std::string Verdict(const RunCounts& counts) {
   }
   if (Forwarded(counts) == counts.calls) {
     return "not cached: " + OfAll(counts.calls, counts) + " (" + Seconds(counts.call_us) +
-           "): " + Reasons(counts) + ".";
+           "): " + ShortReasons(counts) + ".";
   }
   if (counts.hits == counts.calls) {
     return OfAll(counts.hits, counts) + (counts.calls == 1 ? " was a hit: " : " were hits: ") +
@@ -215,25 +207,14 @@ std::string WaysOut(const RunCounts& counts, const Advisor& advisor) {
 }
 
 void Write(const RunCounts& counts, JsonWriter* json) {
-  const auto number = [&](const char* name, uint64_t value) {
-    json->Key(name).Integer(static_cast<int64_t>(value));
-  };
-  number("calls", counts.calls);
-  number("hits", counts.hits);
-  number("joined", counts.joined);
-  number("compiled", counts.compiled);
-  number("failed", counts.failed);
-  number("call_us", counts.call_us);
-  number("forwarded_us", counts.forwarded_us);
-  number("saved_us", counts.saved_us);
-  json->Key("refusal").String(counts.refusal);
-  number("uncacheable", counts.uncacheable);
-  json->Key("uncacheable_reason").String(counts.uncacheable_reason);
-  number("precompiled_headers", counts.precompiled_headers);
+  json->Fields("calls", counts.calls, "hits", counts.hits, "joined", counts.joined, "compiled",
+               counts.compiled, "failed", counts.failed, "call_us", counts.call_us, "forwarded_us",
+               counts.forwarded_us, "saved_us", counts.saved_us, "refusal", counts.refusal,
+               "uncacheable", counts.uncacheable, "uncacheable_reason", counts.uncacheable_reason,
+               "precompiled_headers", counts.precompiled_headers);
   json->Key("forwarded").BeginObject();
-  for (size_t i = 0; i < kReasonNames.size(); ++i) {
-    json->Key(kReasonNames[i]).Integer(static_cast<int64_t>(counts.forwarded[i]));
-  }
+  for (size_t i = 0; i < kReasonNames.size(); ++i)
+    json->Fields(kReasonNames[i], counts.forwarded[i]);
   json->EndObject();
 }
 
@@ -266,13 +247,7 @@ std::vector<RunCounts> RunReport::Read(const Advisor& advisor) const {
   std::map<std::string, std::string> told;  // text for each unknown library
   std::error_code error;
   for (const fs::directory_entry& each : fs::directory_iterator(directory_, error)) {
-    const std::optional<RunCounts> counts = ReadReport(each.path());
-    if (!counts || counts->calls == 0) continue;
-    // Each stand-in of a process writes a file of its own.
-    RunCounts& process = processes[counts->pid];
-    process.pid = counts->pid;
-    process.program = counts->program;
-    Add(*counts, &process);
+    AddFile(each.path(), &processes);
   }
   std::vector<RunCounts> list;
   for (auto& [pid, counts] : processes) {
@@ -302,13 +277,11 @@ std::string RunReport::Json(bool each, const Advisor& advisor) const {
   const std::vector<RunCounts> processes = Read(advisor);
   JsonWriter json = BeginAnswer();
   Write(Sum(processes), &json);
-  json.Key("process_count").Integer(static_cast<int64_t>(processes.size()));
+  json.Fields("process_count", processes.size());
   if (each) {
     json.Key("processes").BeginArray();
     for (const RunCounts& one : processes) {
-      json.BeginObject();
-      json.Key("pid").Integer(one.pid);
-      json.Key("program").String(one.program);
+      json.BeginObject().Fields("pid", one.pid, "program", one.program);
       Write(one, &json);
       json.EndObject();
     }

@@ -79,8 +79,7 @@ int Run(const StatsOptions& options, const CommonOptions& common) {
     return zeroed.ok() ? Print("all totals are zero now\n") : Fail(zeroed.error(), common);
   }
   const bool detailed = options.openmetrics || options.prometheus || !options.by.empty();
-  const Expected<Statistics> stats =
-      detailed ? AskDetailedStatistics(*client) : AskStatistics(*client);
+  const Expected<Statistics> stats = AskStatistics(*client, {}, detailed);
   if (!stats.ok()) return Fail(stats.error(), common);
   if (!options.by.empty()) {
     return Print(common.json ? StatsTableJson(*stats, options.by) : StatsTable(*stats, options.by));

@@ -17,17 +17,11 @@ namespace cccl_cache::cli {
 namespace {
 
 /// Groups statistics by name, in the order of their first occurrence.
-Statistics Grouped(Statistics stats) {
-  std::vector<Statistic>& all = stats.statistics;
-  std::vector<std::string> names;
-  for (const Statistic& each : all) {
-    if (std::find(names.begin(), names.end(), each.name) == names.end()) names.push_back(each.name);
-  }
-  std::stable_sort(all.begin(), all.end(), [&](const Statistic& a, const Statistic& b) {
-    return std::find(names.begin(), names.end(), a.name) <
-           std::find(names.begin(), names.end(), b.name);
-  });
-  return stats;
+std::vector<Statistic> Grouped(std::vector<Statistic> all) {
+  std::map<std::string, size_t> first;
+  for (const Statistic& each : all) first.emplace(each.name, first.size());
+  std::ranges::stable_sort(all, {}, [&](const Statistic& each) { return first[each.name]; });
+  return all;
 }
 
 /// Returns the share of builds that were served without a compile.
@@ -81,17 +75,13 @@ std::string Exposition(const Statistics& stats, bool by_user, bool openmetrics) 
   const std::string build = kMetricPrefix + std::string(openmetrics ? "build" : "build_info");
   families[build] = declare(build, "Version of the daemon.", openmetrics ? "info" : "gauge") +
                     kMetricPrefix + "build_info{version=\"" + stats.version + "\"} 1\n";
-  const std::vector<Statistic>& all = stats.statistics;
-  const auto has = [&all](const std::string& name) {
-    return std::any_of(all.begin(), all.end(), [&](const auto& each) { return each.name == name; });
-  };
-  for (const Statistic& each : all) {
+  for (const Statistic& each : stats.statistics) {
     if (!by_user && !LabelOf(each, "user").empty()) continue;
     std::string name = kMetricPrefix + std::string(each.name);
     auto [family, type] = FamilyOf(each, openmetrics);
     std::string declared = kMetricPrefix + std::string(family);
     // A counter already has that family name: `leases_total` belongs to the family `leases`.
-    if (each.gauge && has(std::string(each.name) + "_total")) declared = name += "_current";
+    if (each.gauge && stats.Has(each.name + "_total")) declared = name += "_current";
     std::string& text = families[declared];
     if (text.empty()) text = declare(declared, each.help, type);
     text += name;
@@ -191,7 +181,7 @@ std::string Line(std::string name, const std::string& value) {
 }  // namespace
 
 std::string StatsJson(const Statistics& stats) {
-  const std::vector<Statistic> all = Grouped(stats).statistics;
+  const std::vector<Statistic> all = Grouped(stats.statistics);
   JsonWriter json = BeginAnswer();
   for (size_t i = 0; i < all.size(); ++i) {
     const bool labelled = !all[i].label.empty();
@@ -216,13 +206,13 @@ std::string StatsPrometheus(const Statistics& stats, bool by_user) {
 }
 
 std::string StatsText(const Statistics& stats) {
-  const Statistics all = Grouped(stats);
   std::string text = Line("version", stats.version);
-  for (const Statistic& each : all.statistics) {
+  for (const Statistic& each : Grouped(stats.statistics)) {
     const std::string tier = each.label.empty() ? "" : " (" + std::string(each.label) + ")";
     text += Line(std::string(each.name) + tier, Number(each.value));
   }
-  return text + Line("hit rate", HitRate(all) + "  (hits and joins, of hits, joins and compiles)");
+  return text +
+         Line("hit rate", HitRate(stats) + "  (hits and joins, of hits, joins and compiles)");
 }
 
 std::string StatsSummary(const Statistics& stats, std::string_view socket,
@@ -247,9 +237,7 @@ std::string StatsSummary(const Statistics& stats, std::string_view socket,
     deposits = "Deposits  " + Many(found, "hit") + ", " + Count(joined) + " joined another's, " +
                Count(made) + " made (by Triton, numba-cuda, cuda.compute, ptxas, ...)\n";
   }
-  const bool remote_away = std::any_of(
-      stats.statistics.begin(), stats.statistics.end(),
-      [](const Statistic& each) { return each.name == "remote_connected" && each.value == 0; });
+  const bool remote_away = stats.Has("remote_connected") && stats.Sum("remote_connected") == 0;
   const std::string remote =
       remote_away ? "Remote    not connected: the daemon's log says why\n" : "";
   const double oversized = stats.Sum("oversized_total");
@@ -312,15 +300,12 @@ std::string StatsTableJson(const Statistics& stats, std::string_view by) {
   JsonWriter json = BeginAnswer();
   json.Key("by").String(by).Key("rows").BeginArray();
   for (const auto& [key, row] : RowsBy(stats, by)) {
-    json.BeginObject().Key(by).String(key);
-    json.Key("builds").Number(row.builds).Key("hits").Number(row.hits);
-    json.Key("joined").Number(row.joined).Key("compiled").Number(row.compiled);
-    json.Key("failed").Number(row.failed).Key("errors").Number(row.errors);
-    json.Key("compile_seconds").Number(row.compile_seconds);
-    json.Key("saved_seconds").Number(row.saved_seconds);
-    json.Key("saved_unknown").Number(row.saved_unknown);
-    json.Key("deposit_hits").Number(row.deposit_hits);
-    json.Key("deposits_made").Number(row.deposits_made).EndObject();
+    json.BeginObject().Fields(by, key, "builds", row.builds, "hits", row.hits, "joined", row.joined,
+                              "compiled", row.compiled, "failed", row.failed, "errors", row.errors,
+                              "compile_seconds", row.compile_seconds, "saved_seconds",
+                              row.saved_seconds, "saved_unknown", row.saved_unknown, "deposit_hits",
+                              row.deposit_hits, "deposits_made", row.deposits_made);
+    json.EndObject();
   }
   json.EndArray().Key("version").String(stats.version);
   return json.EndObject().Finish();

@@ -67,7 +67,7 @@ void AnswerMetrics(evhttp_request* request, void* context) {
   };
   Expected<Client> client = Client::Open(metrics.socket);
   if (!client.ok()) return fail(client.error());
-  const Expected<Statistics> stats = AskDetailedStatistics(*client, kDaemonPatience);
+  const Expected<Statistics> stats = AskStatistics(*client, kDaemonPatience, true);
   if (!stats.ok()) return fail(stats.error());
   Answer(request, HTTP_OK, "application/openmetrics-text; version=1.0.0; charset=utf-8",
          StatsOpenMetrics(*stats, metrics.by_user));

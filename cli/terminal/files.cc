@@ -35,9 +35,7 @@ std::string_view LastComponent(std::string_view path) {
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
-Error CantCreate(const std::string& path) {
-  return {CCCL_CACHE_UNAVAILABLE, "can't create " + path + ": " + std::strerror(errno)};
-}
+Error CantCreate(const std::string& path) { return Failed("create", path); }
 
 /// A name in an open directory, so that the check and the use concern the same directory.
 struct Place {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <ctime>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -22,31 +23,38 @@ std::optional<std::chrono::seconds> UnitOf(std::string_view unit) {
   return std::nullopt;
 }
 
+std::string Formatted(const std::tm* time, const char* format) {
+  char text[64] = "?";
+  if (time != nullptr) std::strftime(text, sizeof(text), format, time);
+  return text;
+}
+
 }  // namespace
 
-std::string Number(double value) {
-  std::string text = JsonWriter().Number(value).Finish();
+std::string Number(Quantity number) {
+  std::string text = JsonWriter().Number(number.value).Finish();
   text.pop_back();
   return text;
 }
 
-std::string Count(double value) {
-  std::string text = Number(std::round(value));
+std::string Count(Quantity number) {
+  std::string text = Number(std::round(number.value));
   for (size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, ",");
   return text;
 }
 
-std::string Many(double count, const std::string& one, const std::string& several) {
-  return Count(count) + " " + (count == 1 ? one : several.empty() ? one + "s" : several);
+std::string Many(Quantity count, const std::string& one, const std::string& several) {
+  return Count(count) + " " + (count.value == 1 ? one : several.empty() ? one + "s" : several);
 }
 
-std::string Fixed(double value, const char* unit) {
+std::string Fixed(Quantity number, const char* unit) {
   char text[48];
-  std::snprintf(text, sizeof(text), "%.1f %s", value, unit);
+  std::snprintf(text, sizeof(text), "%.1f %s", number.value, unit);
   return text;
 }
 
-std::string Bytes(double bytes) {
+std::string Bytes(Quantity number) {
+  double bytes = number.value;
   constexpr double kStep = 1024;
   if (bytes < kStep) return Count(bytes) + " bytes";
   const char* unit = "KiB";
@@ -59,16 +67,17 @@ std::string Bytes(double bytes) {
   return Fixed(bytes, unit);
 }
 
-std::string Use(double bytes, double limit) {
+std::string Use(Quantity bytes, Quantity limit) {
   std::string used = Bytes(bytes);
-  if (limit <= 0) return used;
+  if (limit.value <= 0) return used;
   const std::string all = Bytes(limit);
   const auto unit = [](const std::string& text) { return text.substr(text.rfind(' ')); };
   if (unit(used) == unit(all)) used.resize(used.rfind(' '));
-  return used + " / " + all + " (" + Number(std::floor(100 * bytes / limit)) + " %)";
+  return used + " / " + all + " (" + Number(std::floor(100 * bytes.value / limit.value)) + " %)";
 }
 
-std::string Duration(double seconds) {
+std::string Duration(Quantity number) {
+  const double seconds = number.value;
   constexpr double kMinute = 60;
   constexpr double kHour = 60 * kMinute;
   constexpr double kDay = 24 * kHour;
@@ -80,6 +89,18 @@ std::string Duration(double seconds) {
   if (seconds >= kHour) return two(kHour, " h ", kMinute, " m");
   if (seconds >= kMinute) return two(kMinute, " m ", 1, " s");
   return Fixed(seconds, "s");
+}
+
+std::string LocalTime(uint64_t seconds, const char* format) {
+  const auto time = static_cast<time_t>(seconds);
+  std::tm parts = {};
+  return Formatted(localtime_r(&time, &parts), format);
+}
+
+std::string UtcTime(uint64_t seconds, const char* format) {
+  const auto time = static_cast<time_t>(seconds);
+  std::tm parts = {};
+  return Formatted(gmtime_r(&time, &parts), format);
 }
 
 std::string_view Cut(std::string_view text, size_t columns) {

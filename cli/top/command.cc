@@ -51,7 +51,7 @@ Expected<top::Sample> Ask(Client& client) {
   if (!activity.ok()) return activity.error();
   const Expected<Statistics> stats = AskStatistics(client, kPatience);
   if (!stats.ok()) return stats.error();
-  return top::Read(*std::move(activity), *stats);
+  return top::Sample{*std::move(activity), *stats};
 }
 
 /// The state of the program between two keys.
@@ -90,10 +90,12 @@ class Session {
     Expected<top::Sample> sample = Ask(client_);
     view_.problem = sample.ok() ? "" : sample.error().message;
     if (!sample.ok()) return;
-    view_.rates.Add(sample->uptime, sample->served, sample->compiled);
-    if (const auto& remote = sample->remote) {
-      view_.remote_rates.Add(sample->uptime, remote->hits, remote->lookups - remote->hits);
-    }
+    const Statistics& stats = sample->stats;
+    const double uptime = stats.Sum("uptime_seconds");
+    const double remote = stats.Sum("hits_total", "remote");
+    view_.rates.Add(uptime, stats.Sum("hits_total") + stats.Sum("joins_total"),
+                    stats.Sum("compiles_total"));
+    view_.remote_rates.Add(uptime, remote, stats.Sum("remote_lookups_total") - remote);
     view_.sample = *std::move(sample);
   }
 

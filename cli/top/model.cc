@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <ctime>
 #include <limits>
 
 #include "base/json.h"
@@ -36,16 +35,6 @@ std::string ShortDuration(uint64_t milliseconds) {
 std::string TimeOf(const Flight& flight) {
   const std::string running = flight.state == "queued" ? "-" : ShortDuration(flight.running_ms);
   return flight.estimate_ms > 0 ? running + "/" + ShortDuration(flight.estimate_ms) : running;
-}
-
-std::string ClockTime(uint64_t milliseconds) {
-  const auto seconds = static_cast<time_t>(milliseconds / 1000);
-  std::tm parts = {};
-  std::array<char, 16> text = {};
-  if (localtime_r(&seconds, &parts) != nullptr) {
-    std::strftime(text.data(), text.size(), "%H:%M:%S", &parts);
-  }
-  return text.data();
 }
 
 struct Column {
@@ -134,12 +123,11 @@ std::string HitRate(const View& view, size_t columns) {
 
 void AddHead(const View& view, Page& page) {
   if (!view.sample) return page.Add("cccl-cached at " + view.socket, Look::kTitle);
-  const Sample& sample = *view.sample;
-  const Activity& totals = sample.activity;
-  const auto count = [](uint64_t number) { return Count(static_cast<double>(number)); };
-  page.Add("cccl-cached " + sample.version + ", up " + Duration(sample.uptime), Look::kTitle);
-  page.Add("slots " + count(totals.running) + "/" + count(totals.slots) + ", queued " +
-           count(totals.queued) + ", waiting " + count(totals.waiting));
+  const auto& [totals, stats] = *view.sample;
+  page.Add("cccl-cached " + stats.version + ", up " + Duration(stats.Sum("uptime_seconds")),
+           Look::kTitle);
+  page.Add("slots " + Count(totals.running) + "/" + Count(totals.slots) + ", queued " +
+           Count(totals.queued) + ", waiting " + Count(totals.waiting));
 }
 
 /// Returns the lines above the rows as a page. Leaves a row for the line about keys.
@@ -159,47 +147,56 @@ std::vector<std::string_view> PageLines(const View& view, size_t columns) {
   return lines;
 }
 
+/// Returns the number of entries of Redis that were refused, for any reason.
+double Refused(const Statistics& stats) {
+  double sum = 0;
+  for (const std::string_view reason : kRefusals) {
+    sum += stats.Sum("remote_" + std::string(reason) + "_total");
+  }
+  return sum;
+}
+
 void AddRemote(const View& view, Page& page) {
-  if (!view.sample->remote) return;
-  const Remote& remote = *view.sample->remote;
-  if (!remote.problem.empty() && remote.connected == 0) {
-    return page.AddWhole("remote  not connected: " + remote.problem, Look::kBad);
+  const Statistics& stats = view.sample->stats;
+  const std::string& problem = stats.remote.problem;
+  if (stats.remote.address.empty()) return;
+  const double connected = stats.Sum("remote_nodes_connected");
+  if (!problem.empty() && connected == 0) {
+    return page.AddWhole("remote  not connected: " + problem, Look::kBad);
   }
   const auto lately = view.remote_rates.ServedInLastMinute();
-  const std::string of_nodes = Count(remote.connected) + " of " + Count(remote.nodes) + " nodes ";
-  page.AddWhole("remote  " + (remote.problem.empty() ? "" : of_nodes) + "connected, " +
-                Many(remote.hits, "hit") +
+  const auto count = [&stats](const char* name) { return Count(stats.Sum(name)); };
+  const std::string of_nodes = Count(connected) + " of " + count("remote_nodes") + " nodes ";
+  page.AddWhole("remote  " + (problem.empty() ? "" : of_nodes) + "connected, " +
+                Many(stats.Sum("hits_total", "remote"), "hit") +
                 (lately ? " (" + Count(*lately) + " in the last minute)" : "") + ", " +
-                Count(remote.lookups) + " lookups, " + Count(remote.late) + " late, " +
-                Count(remote.refused) + " refused, outbox " + Bytes(remote.outbox_bytes) + ", " +
-                Many(remote.leases, "lease"));
-  if (!remote.problem.empty()) page.AddWhole("        " + remote.problem, Look::kBad);
+                count("remote_lookups_total") + " lookups, " + count("remote_late_total") +
+                " late, " + Count(Refused(stats)) + " refused, outbox " +
+                Bytes(stats.Sum("remote_unwritten_bytes")) + ", " +
+                Many(stats.Sum("remote_leases_held"), "lease"));
+  if (!problem.empty()) page.AddWhole("        " + problem, Look::kBad);
 }
 
 void AddParts(const View& view, Page& page) {
-  const Sample& sample = *view.sample;
-  const auto number = [](uint64_t value) { return Count(static_cast<double>(value)); };
+  const Activity& now = view.sample->activity;
   std::string users;
-  for (const UserQueue& each : sample.activity.users) {
-    users += (users.empty() ? "" : ", ") + each.user + " (" + number(each.running) + " running, " +
-             number(each.queued) + " queued)";
+  for (const UserQueue& each : now.users) {
+    users += (users.empty() ? "" : ", ") + each.user + " (" + Count(each.running) + " running, " +
+             Count(each.queued) + " queued)";
   }
   page.Add("users   " + (users.empty() ? "none" : users));
   std::string zygotes;
-  double bytes = 0;
-  for (const Zygote& each : sample.activity.zygotes) {
-    bytes += static_cast<double>(each.resident_bytes);
-    zygotes += ", " + each.toolchain + " (" + number(each.jobs) + " jobs" +
+  uint64_t bytes = 0;
+  for (const Zygote& each : now.zygotes) {
+    bytes += each.resident_bytes;
+    zygotes += ", " + each.toolchain + " (" + Count(each.jobs) + " jobs" +
                (each.user.empty() ? ")" : ", only " + each.user + ")");
   }
   page.Add("zygotes " + Bytes(bytes) + zygotes);
-  page.Add("headers " + Bytes(static_cast<double>(sample.activity.preamble_bytes)) + ", " +
-           number(sample.activity.preambles) + " precompiled");
-  const Activity& totals = sample.activity;
-  const auto size = [](uint64_t value) { return Bytes(static_cast<double>(value)); };
-  const uint64_t limit = totals.compile_memory_limit_bytes;
-  page.Add("memory  " + size(totals.compile_memory_bytes) + " expected" +
-           (limit == 0 ? "" : " of " + size(limit)) + ", " + number(totals.waiting_for_memory) +
+  page.Add("headers " + Bytes(now.preamble_bytes) + ", " + Count(now.preambles) + " precompiled");
+  const uint64_t limit = now.compile_memory_limit_bytes;
+  page.Add("memory  " + Bytes(now.compile_memory_bytes) + " expected" +
+           (limit == 0 ? "" : " of " + Bytes(limit)) + ", " + Count(now.waiting_for_memory) +
            " compiles wait for it");
   AddRemote(view, page);
 }
@@ -230,7 +227,7 @@ void AddFlights(const View& view, size_t rows, Page& page) {
     const bool hidden = !view.sample->activity.flights.empty();
     page.Add(hidden ? "no row has \"" + view.filter + "\"" : "nothing is built now", Look::kFaint);
   }
-  if (more > 0) page.Add("and " + Count(static_cast<double>(more)) + " more", Look::kFaint);
+  if (more > 0) page.Add("and " + Count(more) + " more", Look::kFaint);
 }
 
 void AddFailures(const std::vector<Failure>& failures, Page& page) {
@@ -238,7 +235,8 @@ void AddFailures(const std::vector<Failure>& failures, Page& page) {
   page.Add("LAST ERRORS", Look::kTitle);
   if (failures.empty()) page.Add("none", Look::kFaint);
   for (const Failure& each : failures) {
-    page.Add(ClockTime(each.time_ms) + " " + each.kind + " " + UserOf(each.uid) + " " + each.error);
+    page.Add(LocalTime(each.time_ms / 1000, "%H:%M:%S") + " " + each.kind + " " + UserOf(each.uid) +
+             " " + each.error);
   }
 }
 
@@ -249,106 +247,49 @@ std::string Keys(const View& view) {
   return keys + "  e explain  ? help";
 }
 
-/// Returns whether the statistic counts refused entries.
-bool IsRefusal(std::string_view name) {
-  constexpr std::array<std::string_view, 7> kReasons = {
-      "remote_untrusted_total", "remote_forged_total",    "remote_other_key_total",
-      "remote_expired_total",   "remote_malformed_total", "remote_oversized_total",
-      "remote_corrupt_total"};
-  return std::ranges::find(kReasons, name) != kReasons.end();
-}
-
-std::optional<Remote> ReadRemote(const Statistics& stats) {
-  if (stats.remote.address.empty()) return std::nullopt;
-  Remote remote{.problem = stats.remote.problem,
-                .nodes = stats.Sum("remote_nodes"),
-                .connected = stats.Sum("remote_nodes_connected"),
-                .hits = stats.Sum("hits_total", "remote"),
-                .lookups = stats.Sum("remote_lookups_total"),
-                .late = stats.Sum("remote_late_total"),
-                .outbox_bytes = stats.Sum("remote_unwritten_bytes"),
-                .leases = stats.Sum("remote_leases_held")};
-  for (const Statistic& each : stats.statistics) {
-    if (IsRefusal(each.name)) remote.refused += each.value;
-  }
-  return remote;
-}
-
 }  // namespace
 
-Sample Read(Activity activity, const Statistics& stats) {
-  return {.version = stats.version,
-          .uptime = stats.Sum("uptime_seconds"),
-          .served = stats.Sum("hits_total") + stats.Sum("joins_total"),
-          .compiled = stats.Sum("compiles_total"),
-          .activity = std::move(activity),
-          .remote = ReadRemote(stats)};
-}
-
 std::string Json(const Sample& sample) {
-  const Activity& totals = sample.activity;
+  const auto& [now, stats] = sample;
   JsonWriter json = BeginAnswer();
-  const auto number = [&json](const char* key, uint64_t value) {
-    json.Key(key).Number(static_cast<double>(value));
-  };
-  json.Key("version").String(sample.version);
-  json.Key("uptime_seconds").Number(sample.uptime);
-  number("slots", totals.slots);
-  number("running", totals.running);
-  number("queued", totals.queued);
-  number("waiting", totals.waiting);
-  number("preambles", totals.preambles);
-  number("preamble_bytes", totals.preamble_bytes);
-  number("compile_memory_bytes", totals.compile_memory_bytes);
-  number("compile_memory_limit_bytes", totals.compile_memory_limit_bytes);
-  number("waiting_for_memory", totals.waiting_for_memory);
+  json.Fields("version", stats.version, "uptime_seconds", stats.Sum("uptime_seconds"), "slots",
+              now.slots, "running", now.running, "queued", now.queued, "waiting", now.waiting,
+              "preambles", now.preambles, "preamble_bytes", now.preamble_bytes,
+              "compile_memory_bytes", now.compile_memory_bytes, "compile_memory_limit_bytes",
+              now.compile_memory_limit_bytes, "waiting_for_memory", now.waiting_for_memory);
   json.Key("flights").BeginArray();
-  for (const Flight& each : totals.flights) {
-    json.BeginObject().Key("key").String(each.key).Key("kind").String(each.kind);
-    json.Key("toolchain").String(each.toolchain).Key("state").String(each.state);
-    number("waiters", each.waiters);
-    json.Key("age_seconds").Number(Seconds(each.age_ms));
-    json.Key("running_seconds").Number(Seconds(each.running_ms));
-    json.Key("estimate_seconds")
-        .Number(Seconds(each.estimate_ms))
-        .Key("uid")
-        .Integer(each.uid)
-        .EndObject();
-  }
-  json.EndArray();
-  number("more_flights", totals.more_flights);
-  json.Key("users").BeginArray();
-  for (const UserQueue& each : sample.activity.users) {
-    json.BeginObject().Key("user").String(each.user);
-    number("queued", each.queued);
-    number("running", each.running);
+  for (const Flight& each : now.flights) {
+    json.BeginObject().Fields("key", each.key, "kind", each.kind, "toolchain", each.toolchain,
+                              "state", each.state, "waiters", each.waiters, "age_seconds",
+                              Seconds(each.age_ms), "running_seconds", Seconds(each.running_ms),
+                              "estimate_seconds", Seconds(each.estimate_ms), "uid", each.uid);
     json.EndObject();
   }
+  json.EndArray().Fields("more_flights", now.more_flights).Key("users").BeginArray();
+  for (const auto& [user, queued, running] : now.users) {
+    json.BeginObject().Fields("user", user, "queued", queued, "running", running).EndObject();
+  }
   json.EndArray().Key("zygotes").BeginArray();
-  for (const Zygote& each : sample.activity.zygotes) {
-    json.BeginObject().Key("toolchain").String(each.toolchain);
-    number("resident_bytes", each.resident_bytes);
-    number("jobs", each.jobs);
-    json.Key("user").String(each.user).EndObject();
+  for (const auto& [toolchain, bytes, jobs, user] : now.zygotes) {
+    json.BeginObject().Fields("toolchain", toolchain, "resident_bytes", bytes, "jobs", jobs);
+    json.Fields("user", user).EndObject();
   }
   json.EndArray().Key("failures").BeginArray();
-  for (const Failure& each : totals.failures) {
-    json.BeginObject();
-    number("time_ms", each.time_ms);
-    json.Key("kind").String(each.kind).Key("uid").Integer(each.uid);
-    json.Key("key").String(each.key).Key("error").String(each.error).EndObject();
+  for (const auto& [time_ms, kind, uid, key, error] : now.failures) {
+    json.BeginObject().Fields("time_ms", time_ms, "kind", kind, "uid", uid, "key", key, "error",
+                              error);
+    json.EndObject();
   }
   json.EndArray();
-  if (sample.remote) {
-    const Remote& remote = *sample.remote;
-    json.Key("remote").BeginObject().Key("connected");
-    json.Boolean(remote.problem.empty() || remote.connected > 0);
-    json.Key("nodes").Number(remote.nodes).Key("nodes_connected").Number(remote.connected);
-    json.Key("problem").String(remote.problem);
-    json.Key("hits").Number(remote.hits).Key("lookups").Number(remote.lookups);
-    json.Key("late").Number(remote.late).Key("refused").Number(remote.refused);
-    json.Key("outbox_bytes").Number(remote.outbox_bytes);
-    json.Key("leases").Number(remote.leases).EndObject();
+  if (const auto& [address, problem] = stats.remote; !address.empty()) {
+    const double connected = stats.Sum("remote_nodes_connected");
+    json.Key("remote").BeginObject().Fields(
+        "connected", problem.empty() || connected > 0, "nodes", stats.Sum("remote_nodes"),
+        "nodes_connected", connected, "problem", problem, "hits", stats.Sum("hits_total", "remote"),
+        "lookups", stats.Sum("remote_lookups_total"), "late", stats.Sum("remote_late_total"),
+        "refused", Refused(stats), "outbox_bytes", stats.Sum("remote_unwritten_bytes"), "leases",
+        stats.Sum("remote_leases_held"));
+    json.EndObject();
   }
   return json.EndObject().Finish();
 }
@@ -399,22 +340,11 @@ Order Next(Order order) {
 
 std::vector<Flight> Chosen(std::vector<Flight> flights, Order order, std::string_view filter) {
   std::erase_if(flights, [filter](const Flight& each) { return !Has(each, filter); });
-  switch (order) {
-    case Order::kState:  // the daemon's own order
-      break;
-    case Order::kTime:
-      std::ranges::stable_sort(flights, std::greater{}, &Flight::running_ms);
-      break;
-    case Order::kWaiters:
-      std::ranges::stable_sort(flights, std::greater{}, &Flight::waiters);
-      break;
-    case Order::kUser:
-      std::ranges::stable_sort(flights, {}, &Flight::uid);
-      break;
-    case Order::kKind:
-      std::ranges::stable_sort(flights, {}, &Flight::kind);
-      break;
-  }
+  // Order::kState is the daemon's own.
+  if (order == Order::kTime) std::ranges::stable_sort(flights, std::greater{}, &Flight::running_ms);
+  if (order == Order::kWaiters) std::ranges::stable_sort(flights, std::greater{}, &Flight::waiters);
+  if (order == Order::kUser) std::ranges::stable_sort(flights, {}, &Flight::uid);
+  if (order == Order::kKind) std::ranges::stable_sort(flights, {}, &Flight::kind);
   return flights;
 }
 

@@ -23,30 +23,12 @@ struct RowId {
   bool operator==(const RowId&) const = default;
 };
 
-/// The Redis that nodes share. Totals count from the last reset of the statistics.
-struct Remote {
-  std::string problem;   ///< why a server is not connected; empty: all are
-  double nodes = 0;      ///< servers that have keys; 0: the daemon is of an older release
-  double connected = 0;  ///< number of connected servers
-  double hits = 0;
-  double lookups = 0;
-  double late = 0;
-  double refused = 0;       ///< entries, for any reason
-  double outbox_bytes = 0;  ///< of entries that wait to be written
-  double leases = 0;        ///< compiles that this node now makes for all nodes
-};
-
 /// The daemon's answers at one time.
 struct Sample {
-  std::string version;
-  double uptime = 0;
-  double served = 0;  ///< total of hits and joins
-  double compiled = 0;
   Activity activity;
-  std::optional<Remote> remote;  ///< none: no Redis is configured
+  Statistics stats;
 };
 
-[[nodiscard]] Sample Read(Activity activity, const Statistics& stats);
 [[nodiscard]] std::string Json(const Sample& sample);
 
 /// The share of builds without a compile, over the last minute.

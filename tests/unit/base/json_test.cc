@@ -41,4 +41,12 @@ TEST_CASE("numbers are written as integers if possible, and always as JSON") {
   CHECK(number(std::numeric_limits<double>::infinity()) == "0\n");
 }
 
+TEST_CASE("fields are written by the types of their values") {
+  JsonWriter json;
+  json.BeginObject().Fields("text", "1", "flag", true, "big", UINT64_MAX, "below", -1, "part", 0.5);
+  CHECK(json.EndObject().Finish() ==
+        "{\n  \"text\": \"1\",\n  \"flag\": true,\n  \"big\": 18446744073709551615,\n"
+        "  \"below\": -1,\n  \"part\": 0.5\n}\n");
+}
+
 }  // namespace json_test

@@ -19,9 +19,9 @@ namespace {
 
 using namespace cccl_cache::cli;
 
-Patient WithToolchains(std::vector<ListedToolchain> toolchains, uint32_t driver_version = 0) {
+Patient WithToolchains(std::vector<Toolchain> toolchains, uint32_t driver_version = 0) {
   Patient patient{.driver_version = driver_version};
-  patient.daemon = DaemonAnswers{.toolchains = std::move(toolchains)};
+  patient.daemon = DaemonAnswers{.toolchains = ToolchainList{std::move(toolchains), {}}};
   return patient;
 }
 
@@ -30,8 +30,8 @@ Patient WithToolchains(std::vector<ListedToolchain> toolchains, uint32_t driver_
 TEST_CASE("a compiler's file from the future is a warning about the clock") {
   const cccl_cache::daemon::TemporaryDirectory directory;
   const std::string file = directory.Write("libnvrtc.so.13", "");
-  const Patient patient =
-      WithToolchains({{.version = "13.0", .files = {directory / "missing", file}}});
+  const Patient patient = WithToolchains(
+      {{.version = "13.0", .components = {{.path = directory / "missing"}, {.path = file}}}});
   const time_t now = std::time(nullptr);
   CHECK(CheckClock(patient, now).verdict == CheckVerdict::kPass);
   const timespec times[] = {{now + 1000, 0}, {now + 1000, 0}};
@@ -57,7 +57,8 @@ TEST_CASE("a low limit of open files is a warning that shows the daemon's limits
   CHECK(CheckLimits(Patient(), 1024).verdict == CheckVerdict::kPass);
   CHECK(CheckLimits(Patient(), 0).verdict == CheckVerdict::kPass);
   Patient patient;
-  patient.daemon = DaemonAnswers{.worker_bytes = uint64_t{4} << 30, .build_seconds = 120};
+  patient.daemon = DaemonAnswers{
+      .info = {.limits = {{"worker_bytes", uint64_t{4} << 30}, {"build_seconds", 120}}}};
   CHECK(Has(CheckLimits(patient, 1024).seen, "4.0 GiB, 2 m 0 s"));
 }
 
@@ -68,7 +69,7 @@ TEST_CASE("a kernel without seccomp is a warning, one without Landlock is not") 
 }
 
 TEST_CASE("a driver that can't load cubins of the toolchain chosen for it is a warning") {
-  std::vector<ListedToolchain> listed = {{.version = "13.1", .is_default = true}};
+  std::vector<Toolchain> listed = {{.version = "13.1", .selected_by_default = true}};
   CHECK(CheckDriver(WithToolchains(listed, 13000)).verdict == CheckVerdict::kPass);
   Check check = CheckDriver(WithToolchains(listed, 12040));
   CHECK(check.verdict == CheckVerdict::kWarning);
@@ -81,8 +82,8 @@ TEST_CASE("a driver that can't load cubins of the toolchain chosen for it is a w
 }
 
 TEST_CASE("a newer toolchain beside the one chosen for the driver is no warning") {
-  const std::vector<ListedToolchain> both = {{.version = "13.1"},
-                                             {.version = "12.9", .is_default = true}};
+  const std::vector<Toolchain> both = {{.version = "13.1"},
+                                       {.version = "12.9", .selected_by_default = true}};
   const Check check = CheckDriver(WithToolchains(both, 12040));
   CHECK(check.verdict == CheckVerdict::kPass);
   CHECK(Has(check.seen, "12.9"));

@@ -95,7 +95,7 @@ TEST_CASE("a shared Redis has a line only if one is configured") {
                           {"remote_untrusted_total", "", 2},  {"remote_corrupt_total", "", 3},
                           {"remote_unwritten_bytes", "", 0},  {"remote_leases_held", "", 1}};
   auto client = Client::Open();
-  view.sample = Read({}, *AskStatistics(*client));
+  view.sample = Sample{{}, *AskStatistics(*client)};
   CHECK(Has(Text(view),
             "remote  connected, 1,204 hits, 1,410 lookups, 3 late, 5 refused, outbox 0 bytes, 1 "
             "lease\n"));
@@ -104,13 +104,14 @@ TEST_CASE("a shared Redis has a line only if one is configured") {
   view.remote_rates.Add(2, 1204, 0);
   CHECK(Has(Text(view), "1,204 hits (4 in the last minute)"));
   CHECK(Has(Joined(Layout(view, {24, 40})), "1 lease\n"));  // broken, not cut
-  view.sample->remote->problem = "it refused";
-  view.sample->remote->nodes = 3;
-  view.sample->remote->connected = 2;
+  view.sample->stats.remote.problem = "it refused";
+  std::vector<Statistic>& statistics = view.sample->stats.statistics;
+  statistics.push_back({.name = "remote_nodes", .value = 3});
+  statistics.push_back({.name = "remote_nodes_connected", .value = 2});
   CHECK(Has(Text(view), "remote  2 of 3 nodes connected, 1,204 hits"));
   CHECK(Has(Text(view), "it refused\n"));
   CHECK(Has(Json(*view.sample), "\"connected\": true"));
-  view.sample->remote->connected = 0;
+  statistics.back().value = 0;
   CHECK(Has(Text(view), "remote  not connected: it refused\n"));
 }
 
@@ -188,7 +189,7 @@ TEST_CASE("each row can be selected, even if two users build the same key") {
 
 TEST_CASE("texts of others do not steer the terminal") {
   View view = ViewOf({Running("\x1b[2J", 1)});
-  view.sample->version = "\x1b]0;x\x07";
+  view.sample->stats.version = "\x1b]0;x\x07";
   view.sample->activity.flights[0].kind = "\u009b31m";
   view.sample->activity.failures = {{0, "\x1b", 1000, "", "a\x1b[31mb"}};
   view.page = {};
