@@ -188,7 +188,7 @@ end
     @test CcclCache.canonical_ptx("") == ("", Dict{String,String}())
 end
 
-@testset "PTX of a second session is a hit, under the mapped names" begin
+@testset "PTX of a second session is a hit, and its names map to those in the cubin" begin
     value = unique_number()
     built = CcclCache.assemble(asking(), session_ptx(12, 13, 1; value = value); arch = "sm_90")
     @test built.outcome === :built

@@ -32,7 +32,7 @@ class Fallback {
 
   Expected<TimedReply> Build(DaemonStub* daemon, RequestMessage* request, Deadline deadline);
 
-  // The same in steps, for BuildBatch, which runs many builds at once.
+  // The steps of Build, for BuildBatch, which runs many builds at once.
 
   /// Returns why the daemon at this socket must not be asked now. None: it may be asked.
   [[nodiscard]] std::optional<Error> NotAsked(const std::string& socket) const;

@@ -138,8 +138,8 @@ struct FlightPart {
                                  ///< once
   int restarts = 0;
   int overtaken = 0;  ///< restarts because another flight of its fingerprint had ended
-  /// The outcome if a tier has the result now. It is a hit only if the build did not wait for that
-  /// compile.
+  /// The build's outcome if a tier has its result at the next lookup. Not kHit if the build waited
+  /// for the compile of that result.
   Outcome outcome_if_cached = Outcome::kHit;
 };
 

@@ -289,7 +289,7 @@ TEST_CASE("a clock that is far from that of Redis is a warning, whichever is ahe
   CHECK(Has(verdict(-301).seen, "301 s behind"));
 }
 
-TEST_CASE("keys are a warning if no entries are trusted, or not the node's own") {
+TEST_CASE("doctor warns if the node trusts no key, or does not trust its own key") {
   CHECK(Warned(Remote({})[2]));
   CHECK(Warned(Remote(kSigns)[2]));
   auto trusted = kSigns;

@@ -295,7 +295,7 @@ TEST_CASE("a program's use of paths is remembered for that program and user alon
   CHECK_FALSE(scene.cache.MayShowPaths(*PlanWithDirectory("b", "/here"), kAlice, nullptr));
 }
 
-TEST_CASE("a closure that is known to show paths does so for all users for whom it is true") {
+TEST_CASE("a build may show paths if its true closure is known to show paths; a link never does") {
   Scene scene;
   const KnownClosure shows{OneFile(), true};
   const KnownClosure does_not{OneFile(), false};

@@ -279,7 +279,7 @@ TEST_CASE("a container has no more turns than each user of the node") {
   CHECK(line.recorder.Wait(7) == std::vector<uint64_t>{1000, 1, 10, 20, 2, 11, 21});
 }
 
-TEST_CASE("containers start no more in half of the slots while a user of the node waits") {
+TEST_CASE("containers that hold half of the slots get no more while a user of the node waits") {
   Recorder recorder;
   FairQueue queue({.slots = 4, .relief_slots = 0}, [&](uint64_t item) { recorder.Run(item); });
   for (uid_t i : {1, 2}) CHECK(queue.Add(i, Container(i)).ok());

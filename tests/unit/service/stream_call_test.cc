@@ -38,7 +38,7 @@ TEST_CASE("events of a call run one at a time, whatever threads they come from")
   CHECK(ran == 4 * kEach);
 }
 
-TEST_CASE("an event that another one posts runs after it, before the call settles") {
+TEST_CASE("an event posted by a running event runs next, before the call settles") {
   std::string order;
   CallEvents events([&] {
     order += '.';
