@@ -63,11 +63,6 @@ struct CompilePlan {
 /// taken.
 Expected<CompilePlan> PlanCompile(const CompileOptions& options, Compiler compiler, bool json);
 
-/// Runs the build and writes its result, or with common.explain prints why it would be compiled.
-/// Returns the exit code.
-template <typename Build>
-int RunCompile(const Build& build, const CompilePlan& plan, const CommonOptions& common);
-
 /// Writes the artifact, the log, the summary and, with --json, the JSON; returns the exit code.
 /// `time`: from the request to the result.
 int Report(const BuildResult& result, const CompilePlan& plan, const CommonOptions& common,
@@ -87,6 +82,8 @@ int FailBuild(Error error, const CompilePlan& plan, const CommonOptions& common)
 /// code.
 int FailPlan(const Error& error, const CommonOptions& common);
 
+/// Runs the build and writes its result, or with common.explain prints why it would be compiled.
+/// Returns the exit code.
 template <typename Build>
 int RunCompile(const Build& build, const CompilePlan& plan, const CommonOptions& common) {
   Expected<Client> client = Client::Open(ClientOptions{

@@ -225,6 +225,43 @@ CLI::App* AddAction(CLI::App* command, const Action& action,
   return added;
 }
 
+void AddActions(CLI::App* command, const CommonOptions& common, int* exit_code) {
+  const auto options = std::make_shared<SnapshotOptions>();
+  const auto add = [&](const Action& action) {
+    return AddAction(command, action, options, common, exit_code);
+  };
+
+  CLI::App* create = add({"create", "Write the results that you received to FILE",
+                          "create kernels.snap --toolchain 13 --after 12h", Create});
+  AddFileArgument(create, options.get(), "File to write; \"-\": standard output");
+  AddFilterOptions(create, options.get());
+
+  CLI::App* delta = add({"delta", "Like create, without the entries of an earlier snapshot",
+                         "delta --since kernels.snap more.snap", Delta});
+  delta->add_option("--since", options->since_snapshot, "The earlier snapshot")->required();
+  AddFileArgument(delta, options.get(), "File to write; \"-\": standard output");
+  AddFilterOptions(delta, options.get());
+
+  CLI::App* insert =
+      add({"insert", "Import a snapshot: for all users as root, otherwise for you alone",
+           "insert kernels.snap", Insert});
+  AddFileArgument(insert, options.get(), "File to read");
+
+  CLI::App* list = add({"list", "List the entries of a snapshot, without a daemon",
+                        "list kernels.snap --json", List});
+  AddFileArgument(list, options.get(), "File to read");
+
+  CLI::App* verify = add({"verify", "Verify every byte of a snapshot, without a daemon",
+                          "verify kernels.snap --trust /etc/cccl-cached/trusted-keys", Verify});
+  AddFileArgument(verify, options.get(), "File to read");
+  verify
+      ->add_option("--trust", options->trusted,
+                   "File of public keys, one of which must have signed it as FILE.sig")
+      ->type_name("FILE");
+
+  AddSignCommand(command, common, exit_code);
+}
+
 }  // namespace
 
 bool SnapshotOptions::Narrows() const {
@@ -308,47 +345,6 @@ std::string SummaryJson(const cccl_cache_snapshot_summary& summary) {
               "shared", summary.shared != 0);
   return json.EndObject().Finish();
 }
-
-namespace {
-
-void AddActions(CLI::App* command, const CommonOptions& common, int* exit_code) {
-  const auto options = std::make_shared<SnapshotOptions>();
-  const auto add = [&](const Action& action) {
-    return AddAction(command, action, options, common, exit_code);
-  };
-
-  CLI::App* create = add({"create", "Write the results that you received to FILE",
-                          "create kernels.snap --toolchain 13 --after 12h", Create});
-  AddFileArgument(create, options.get(), "File to write; \"-\": standard output");
-  AddFilterOptions(create, options.get());
-
-  CLI::App* delta = add({"delta", "Like create, without the entries of an earlier snapshot",
-                         "delta --since kernels.snap more.snap", Delta});
-  delta->add_option("--since", options->since_snapshot, "The earlier snapshot")->required();
-  AddFileArgument(delta, options.get(), "File to write; \"-\": standard output");
-  AddFilterOptions(delta, options.get());
-
-  CLI::App* insert =
-      add({"insert", "Import a snapshot: for all users as root, otherwise for you alone",
-           "insert kernels.snap", Insert});
-  AddFileArgument(insert, options.get(), "File to read");
-
-  CLI::App* list = add({"list", "List the entries of a snapshot, without a daemon",
-                        "list kernels.snap --json", List});
-  AddFileArgument(list, options.get(), "File to read");
-
-  CLI::App* verify = add({"verify", "Verify every byte of a snapshot, without a daemon",
-                          "verify kernels.snap --trust /etc/cccl-cached/trusted-keys", Verify});
-  AddFileArgument(verify, options.get(), "File to read");
-  verify
-      ->add_option("--trust", options->trusted,
-                   "File of public keys, one of which must have signed it as FILE.sig")
-      ->type_name("FILE");
-
-  AddSignCommand(command, common, exit_code);
-}
-
-}  // namespace
 
 void AddSnapshotCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
   CLI::App* command = app->add_subcommand("snapshot", "Export and import cache entries as a file");

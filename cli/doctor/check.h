@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <signal.h>
+
 #include <chrono>
 #include <cstdint>
 #include <ctime>
@@ -10,6 +12,7 @@
 
 #include "cccl_cache/client.h"
 #include "cli/daemon_answers.h"
+#include "cli/run/environment.h"
 
 namespace cccl_cache::cli {
 
@@ -78,6 +81,21 @@ struct KernelFeatures {
 /// python3 of `path` (a list as in $PATH). It must end within `patience`.
 [[nodiscard]] Check CheckPython(const std::string& program, const std::string& path,
                                 std::chrono::milliseconds patience);
+
+/// The result of a program that a check started.
+struct Ended {
+  std::string output;    ///< the first 16 KiB
+  int status = SIGKILL;  ///< as from waitpid; SIGKILL: it was killed after the time limit
+};
+
+/// Runs a program in / with these variables added to this process's, and kills it with all its
+/// children after the time limit. `kept`: the returned output, standard output or error; the other
+/// one is discarded.
+[[nodiscard]] Ended Try(const std::vector<std::string>& words, const Variables& variables, int kept,
+                        std::chrono::milliseconds patience);
+
+/// Returns the end in words, as "crashed (signal 11)".
+[[nodiscard]] std::string HowItEnded(int status);
 
 /// Returns the text for people, wrapped at 100 columns, or the object for --json.
 [[nodiscard]] std::string ChecksText(const std::vector<Check>& checks, bool coloured);

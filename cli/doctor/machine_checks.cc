@@ -10,8 +10,6 @@
 #include <filesystem>
 
 #include "cli/doctor/check.h"
-#include "cli/doctor/tried_program.h"
-#include "cli/run/environment.h"
 #include "cli/terminal/quantities.h"
 
 namespace cccl_cache::cli {

@@ -11,7 +11,6 @@
 #include <string_view>
 
 #include "cli/doctor/check.h"
-#include "cli/doctor/tried_program.h"
 
 namespace cccl_cache::cli {
 namespace {

@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/doctor/tried_program.h"
-
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -13,6 +11,7 @@
 
 #include "base/files/file_descriptor.h"
 #include "base/poll.h"
+#include "cli/doctor/check.h"
 
 namespace cccl_cache::cli {
 namespace {

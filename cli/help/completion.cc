@@ -25,11 +25,6 @@ std::string Escaped(const std::string& text, std::string_view special) {
   return escaped;
 }
 
-/// Returns the text in single quotes, for bash and zsh.
-std::string ShellQuoted(const std::string& text) {
-  return "'" + CLI::detail::find_and_replace(text, "'", "'\\''") + "'";
-}
-
 std::string FishQuoted(const std::string& text) { return "'" + Escaped(text, "\\'") + "'"; }
 
 /// Returns a command line that asks the daemon for the values of an option and prints one per line

@@ -213,14 +213,6 @@ int Run(const CommonOptions& common, const RunOptions& options) {
   return EndAs(status);
 }
 
-/// Quotes a value for a shell.
-std::string Quoted(const std::string& value) {
-  std::string quoted = "'";
-  for (const char each : value)
-    quoted += each == '\'' ? std::string("'\\''") : std::string(1, each);
-  return quoted + "'";
-}
-
 int PrintEnvironment(const CommonOptions& common, const RunOptions& options) {
   const auto set = VariablesOf(options, common);
   if (const int* failed = std::get_if<int>(&set)) return *failed;
@@ -228,7 +220,7 @@ int PrintEnvironment(const CommonOptions& common, const RunOptions& options) {
   JsonWriter json = BeginAnswer();
   json.Key("variables").BeginObject();
   for (const auto& [name, value] : std::get<Variables>(set)) {
-    text += "export " + name + "=" + Quoted(value) + "\n";
+    text += "export " + name + "=" + ShellQuoted(value) + "\n";
     json.Key(name).String(value);
   }
   return Print(common.json ? json.EndObject().EndObject().Finish() : text);

@@ -124,6 +124,10 @@ std::string Joined(const std::vector<std::string>& words, std::string_view betwe
   return joined;
 }
 
+std::string ShellQuoted(const std::string& text) {
+  return "'" + CLI::detail::find_and_replace(text, "'", "'\\''") + "'";
+}
+
 bool WantsColour(int descriptor) {
   const char* none = std::getenv("NO_COLOR");
   return isatty(descriptor) != 0 && (none == nullptr || *none == '\0');

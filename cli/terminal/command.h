@@ -76,6 +76,9 @@ void AddWhenParsed(CLI::App* command, const CommonOptions& common, std::function
 /// Joins the words. Faster than CLI11's own function, which matters for a hit.
 [[nodiscard]] std::string Joined(const std::vector<std::string>& words, std::string_view between);
 
+/// Returns the text in single quotes, for POSIX shells and zsh.
+[[nodiscard]] std::string ShellQuoted(const std::string& text);
+
 /// Restricts the option to these values, and shows them in --help, completions and man pages.
 void AcceptOnly(CLI::Option* option, const std::vector<std::string>& choices);
 
