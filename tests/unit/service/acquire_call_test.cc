@@ -84,28 +84,7 @@ struct Talk {
 };
 
 bool WaitForWaiters(RunningServer& running, size_t count) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (running.deposits.gauges().leases.waiting != count) {
-    if (std::chrono::steady_clock::now() > until) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return true;
-}
-
-TEST_CASE("a published deposit goes to all waiters, and to later callers") {
-  RunningServer running;
-  Talk holder(running);
-  REQUIRE(holder.GetsLease());
-  CHECK(holder.reply.lease().heartbeat_ms() == 5000);
-  CHECK(holder.reply.lease().key().size() == 64);
-  Talk waits(running);
-  REQUIRE(WaitForWaiters(running, 1));
-  const std::string contents(3'000'000, 'x');
-  holder.Publish(contents);
-  CHECK((waits.Found() == contents));
-  CHECK(waits.Error().empty());
-  Talk later(running);
-  CHECK((later.Found() == contents));
+  return Eventually([&] { return running.deposits.gauges().leases.waiting == count; });
 }
 
 TEST_CASE("a stalled disk delays no other call of the same connection") {
@@ -134,24 +113,16 @@ TEST_CASE("an empty deposit is valid") {
   CHECK(Talk(running).Found().empty());
 }
 
-TEST_CASE("a holder that abandons, closes its side or leaves hands the lease on") {
+TEST_CASE("a holder that closes its side hands the lease on") {
   RunningServer running;
   Talk holder(running);
   REQUIRE(holder.GetsLease());
+  CHECK(holder.reply.lease().heartbeat_ms() == 5000);
+  CHECK(holder.reply.lease().key().size() == 64);
   Talk next(running);
   REQUIRE(WaitForWaiters(running, 1));
-  SECTION("by a message") {
-    v1::AcquireRequest message;
-    message.mutable_abandonment();
-    holder.stream->Write(message);
-    CHECK(holder.Error().empty());
-    CHECK(holder.status.ok());
-  }
-  SECTION("by closing its side") {
-    holder.stream->WritesDone();
-    CHECK(holder.Error() == "cancelled");
-  }
-  SECTION("by cancelling") { holder.context.TryCancel(); }
+  holder.stream->WritesDone();
+  CHECK(holder.Error() == "cancelled");
   CHECK(next.GetsLease());
 }
 
@@ -170,21 +141,10 @@ TEST_CASE("a wrong message of a lease's holder ends its call with the reason") {
     holder.stream->Write({});
     says = "exactly one";
   }
-  SECTION("a message with two fields") {
-    v1::AcquireRequest message;
-    message.mutable_heartbeat();
-    message.set_contents("x");
-    holder.stream->Write(message);
-    says = "exactly one";
-  }
   SECTION("another size than was sent") {
     holder.Send("x");
     holder.SendPublication(holder.reply.lease().fence(), 2);
     says = "1 were sent";
-  }
-  SECTION("too much in a message") {
-    holder.Send(std::string(2 << 20, 'x'));
-    says = "at most 1048576";
   }
   CHECK(holder.Error() == "invalid-request");
   CHECK(holder.status.error_message().find(says) != std::string::npos);
@@ -200,19 +160,6 @@ TEST_CASE("a deposit is bounded like a request") {
   holder.Send(std::string(600, 'x'));
   holder.Send(std::string(600, 'x'));
   CHECK(holder.Error() == "invalid-request");
-}
-
-TEST_CASE("a deposit larger than the quota is refused, and the lease stays") {
-  Deposits::Options options;
-  options.limits.bytes_per_uid = 20'000;
-  RunningServer running({}, options);
-  Talk holder(running);
-  REQUIRE(holder.GetsLease());
-  holder.Send(std::string(30'000, 'x'));
-  holder.SendPublication(holder.reply.lease().fence(), 30'000);
-  CHECK(holder.Error() == "overloaded");
-  CHECK(holder.status.error_message().find("deposit_limit_per_uid") != std::string::npos);
-  CHECK(Talk(running).GetsLease());
 }
 
 /// Returns as many leases as a user may hold.
@@ -306,41 +253,11 @@ TEST_CASE("a key that can't be served is refused with its field's name") {
   };
   v1::AcquireRequest request;
   CHECK(refused(request).find("exactly one") != std::string::npos);
-  auto& key = *request.mutable_key();
+  request.mutable_key();
   CHECK(refused(request).find("namespace") == 0);
-  key.set_namespace_(std::string(129, 'n'));
-  CHECK(refused(request).find("namespace: 129") == 0);
-  key.set_namespace_("n");
-  key.add_fields()->set_value("x");
-  CHECK(refused(request).find("fields.name") == 0);
-  key.mutable_fields(0)->set_name("same");
-  key.add_fields()->set_name("same");
-  CHECK(refused(request).find("fields: two") == 0);
-  for (int i = 0; i < 256; ++i) key.add_fields()->set_name(std::to_string(i));
-  CHECK(refused(request).find("fields: 258") == 0);
-  // Further ones are not even parsed.
-  for (int i = 0; i < 100'000; ++i) key.add_fields();
-  CHECK(refused(request).find("not a cccl_cache.v1.AcquireRequest") != std::string::npos);
   v1::AcquireRequest heartbeat;
   heartbeat.mutable_heartbeat();
   CHECK(refused(heartbeat).find("must hold the key") != std::string::npos);
-}
-
-TEST_CASE("a group that the caller is not in is denied, with or without a deposit") {
-  RunningServer running;
-  auto stub = v1::Deposit::NewStub(running.Connect());
-  for (const uint32_t gid : {4'000'000u, 65534u}) {
-    grpc::ClientContext context;
-    const auto stream = stub->Acquire(&context);
-    v1::AcquireRequest request;
-    request.mutable_key()->set_namespace_("n");
-    request.mutable_key()->mutable_group()->set_gid(gid);
-    stream->Write(request);
-    v1::AcquireReply reply;
-    CHECK_FALSE(stream->Read(&reply));
-    CHECK(stream->Finish().error_code() == grpc::StatusCode::PERMISSION_DENIED);
-    CHECK(Trailer(context, "cccl-error") == "denied");
-  }
 }
 
 TEST_CASE("a user's deposits are listed in pages, and removed") {
