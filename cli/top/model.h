@@ -64,7 +64,7 @@ enum class Order : uint8_t { kState, kTime, kWaiters, kUser, kKind };
 /// Everything that the screen shows.
 struct View {
   std::string socket;
-  std::optional<Sample> sample;  ///< the last one
+  std::optional<Sample> sample;  ///< the newest that the daemon gave
   std::string problem;           ///< why there is no newer sample; empty: there is one
   HitRates rates;
   HitRates remote_rates;  ///< of lookups in Redis

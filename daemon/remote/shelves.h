@@ -74,8 +74,9 @@ class Shelves final : public Cluster {
   };
   using OpenPtr = std::shared_ptr<const Open>;
 
-  /// Asks the shelves from number `place` on, then the others. Returns false, and calls no
-  /// callback, if none of them can have an entry.
+  /// Asks the first shelf from number `place` on that may have an entry and takes the question, or
+  /// else the other nodes (`others_`). Returns false, and calls no callback, if there is nobody to
+  /// ask.
   bool AskFrom(size_t place, const OpenPtr& open);
   void AskNext(size_t place, const OpenPtr& open);
   /// Returns the first shelf from `place` on whose index has any of the entries, and sets `place`

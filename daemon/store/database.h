@@ -101,8 +101,8 @@ class Database {
 
   /// Returns the bytes of a column's files, including deleted rows that still take space.
   [[nodiscard]] uint64_t FileBytes(Column column);
-  /// Rewrites the oldest blob files without the deleted values. Takes as long as writing a
-  /// sixteenth of the column, and as much disk space while it runs.
+  /// Rewrites the oldest sixteenth of the blob files, and leaves out the deleted values. It takes
+  /// as long as writing that much, and needs as much extra disk space while it runs.
   [[nodiscard]] std::optional<DatabaseError> CollectGarbage(Column column);
   /// Ends CollectGarbage and Compact, now and for good.
   void StopCollecting();

@@ -235,7 +235,7 @@ class Hanging(Leases):
 
 @pytest.mark.parametrize("error", [
     TimeoutError("another caller holds the lease"), cccl_cache.Error("the daemon hangs", "unavailable")])
-def test_after_a_timeout_a_process_waits_briefly_until_the_daemon_answers(error):
+def test_after_a_timeout_each_call_waits_one_second_until_one_is_answered(error):
     leases = Hanging(error)
     cache = builds(leases, wait=120.0)
     for name in ("one", "two"):

@@ -146,7 +146,7 @@ def test_a_program_waits_once_for_a_lease_that_another_holds(leases):
     assert not leases.kept
 
 
-def test_after_a_timeout_a_process_waits_briefly_until_the_daemon_answers(leases):
+def test_after_a_timeout_each_call_waits_one_second_until_one_is_answered(leases):
     leases.hangs = True
     cache = ProgramCache(client=lambda: leases, wait=120.0)
     assert cache.get("one") is cache.get("two") is None

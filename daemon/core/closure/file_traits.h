@@ -20,7 +20,8 @@ struct FileTraits {
   PathUses uses;
 };
 
-/// Returns the traits of the file with this name below a directory of -I.
+/// Returns the traits of a file with this text. `below` is its name relative to a directory of -I;
+/// by it and by the text, CCCL's own headers are recognized.
 [[nodiscard]] FileTraits FileTraitsOf(std::string_view below, std::string_view text);
 
 /// The traits of files that users' programs read, kept for a day in memory, so that a header is not

@@ -167,8 +167,9 @@ class FairQueue {
   /// Returns which of these accounts has the next turn.
   Account FirstOf(const std::vector<Account>& ready) const REQUIRES(mutex_);
   [[nodiscard]] bool ContainersHadTheirs() const REQUIRES(mutex_);
-  /// Returns the item that must be next as soon as its memory fits, and an account for which it may
-  /// get a free slot.
+  /// Returns an item that was passed by `kMaxPassedBy` others while it waited for memory, so that
+  /// it must be next as soon as its memory fits; and one of the accounts in whose queues it waits,
+  /// one that may take a free slot now. None if there is no such item.
   [[nodiscard]] std::optional<std::pair<uint64_t, Account>> Overdue() const REQUIRES(mutex_);
   /// Takes memory for the first item of the account whose memory fits.
   std::optional<Turn> Try(Account account, bool may_share, HeldInAll* busy) REQUIRES(mutex_);

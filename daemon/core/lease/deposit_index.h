@@ -43,7 +43,9 @@ class DepositIndex {
   [[nodiscard]] std::vector<Digest> Add(const DepositRecord& record);
   /// Returns the number of the addition; a later addition of the same key has another number.
   [[nodiscard]] std::optional<uint64_t> Find(const Digest& key) const;
-  /// Marks the deposit as used. Returns its record if it must be written: once an hour.
+  /// Marks the deposit as used. Returns its record if the caller must write the new time of use to
+  /// the store. This is so at most once an hour for each deposit; otherwise, and for an unknown
+  /// key, returns none.
   [[nodiscard]] std::optional<DepositRecord> Use(const Digest& key, std::chrono::sys_seconds now);
   /// Returns false, and does nothing, unless the deposit is still that of this addition.
   [[nodiscard]] bool Remove(const Digest& key, uint64_t addition);

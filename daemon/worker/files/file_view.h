@@ -89,8 +89,9 @@ class FileView {
 /// status it must not see. It is equal on all machines and at all times.
 namespace cccl_cache::daemon::made_up_status {
 
-/// The status of a directory that exists only because the job names it. Each such directory has its
-/// own inode.
+/// The status of a directory that the compiler sees because the job mounts it
+/// (`VisiblePaths::Directory`), also if the disk has none, or of the working directory. `inode` is
+/// made up; mounts of one real directory have the same.
 [[nodiscard]] struct stat Directory(uint64_t inode);
 
 /// The status of a directory outside the toolchain; `identity` becomes the inode.

@@ -66,7 +66,7 @@ TEST_CASE("deposits remove continues after an unknown key, and names it") {
   CHECK(Has(said.output, "\"error\": {"));
 }
 
-TEST_CASE("deposits remove takes the first digits of a key where no other deposit has them") {
+TEST_CASE("deposits remove accepts a key's first digits if no other key begins with them") {
   const Scene scene;
   const std::string twin = std::string(9, 'a') + std::string(55, '0');
   Library().deposits.push_back({twin, "org.example.a", std::nullopt, 5});

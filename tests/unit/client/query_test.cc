@@ -30,7 +30,8 @@ TEST_CASE("a question is answered with the daemon's reply as JSON") {
 
 namespace {
 
-/// Evicts this many entries, one in each reply.
+/// The answers of a daemon that evicts this many entries if all are to be evicted: one reply after
+/// each, with the number so far.
 StandInAnswers Evicting(int entries, const grpc::Status& status = grpc::Status::OK) {
   StandInAnswers answers;
   answers.evict = [=](const v1::EvictRequest& request, grpc::ServerWriter<v1::EvictReply>* writer) {

@@ -184,7 +184,7 @@ TEST_CASE("a queued preamble does not keep the request in memory") {
   CHECK(parsed);
 }
 
-TEST_CASE("sent files that a queued preamble keeps count as its bytes") {
+TEST_CASE("the files that a client sent add to the bytes of the queued preamble that keeps them") {
   const std::string name(2000, 'x');
   Bench bench([&](const CompileJob& job, int call) -> Result<CompileOutput> {
     if (call > 2) return testing::Succeed("output");

@@ -121,7 +121,8 @@ struct SceneOfTwo {
   void Release(size_t number) {
     first.outbox.Release(keys.there, "token" + std::to_string(number));
   }
-  /// Checks that two entries were sent and no lease was released before. Answers the first one.
+  /// Checks that two entries were sent to the first server and that nothing else is pending, so
+  /// that no lease was released yet. Then answers the write of the first entry.
   void EndWrite() {
     CHECK(first.peer.Next().starts_with("SET " + keys.here));
     CHECK(first.peer.Next().starts_with("SET " + keys.here));

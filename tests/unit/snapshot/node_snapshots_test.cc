@@ -185,7 +185,7 @@ TEST_CASE("deposits go into their user's file, and belong to the inserting user 
   }
 }
 
-TEST_CASE("deposits beyond a user's quota are refused together, and evict nothing") {
+TEST_CASE("a snapshot with deposits beyond the user's quota is refused whole, and evicts nothing") {
   Scene scene;
   const auto bytes = std::make_shared<const std::string>("bob's before");
   REQUIRE(scene.deposits.Insert(kBob, "n", cccl_cache::Sha256("before"), bytes).ok());

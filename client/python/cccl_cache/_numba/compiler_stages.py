@@ -163,8 +163,8 @@ class _Linker:
         self._stages = stages
         self._original = original
         self._options = options
-        # The package keeps all codes except the first in a set, so their order is free. This order is the same in every
-        # process, and so is the key of the link.
+        # numba keeps all codes except the first in a set, so their order has no meaning and may differ between
+        # processes. They are sorted here, so that the key of the link is the same in every process.
         self._codes = [*codes[:1], *sorted(codes[1:], key=lambda code: (code.code_type, code.name or "", bytes(code.code)))]
         self._own: Any = None
         self._log = ""
