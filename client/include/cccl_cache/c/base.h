@@ -100,9 +100,10 @@ typedef struct cccl_cache_open_options {
    * 64 MiB. CCCL_CACHE_OFF: no cache. Turn it off in a program that enters another mount namespace
    * or root and keeps using the client. */
   uint64_t process_cache_bytes;
-  /* The client gives up on a daemon that is silent for this many milliseconds: half of them pass
-   * without a byte, and half after an HTTP/2 PING. A call then fails with CCCL_CACHE_UNAVAILABLE,
-   * however much time a compile still has. 0: 10 s, and never more than that. */
+  /* The client gives up on a daemon that is silent for this many milliseconds: after half of them
+   * without a byte it sends an HTTP/2 PING, and waits the other half. A call then fails with
+   * CCCL_CACHE_UNAVAILABLE, however much time a compile still has. 0: 10 s, and never more than
+   * that. */
   uint32_t silence_ms;
 } cccl_cache_open_options;
 

@@ -56,8 +56,9 @@ CCCL_CACHE_API void cccl_cache_deposit_free(cccl_cache_deposit* deposit);
 
 /* Returns non-zero while the lease is held, as far as the client knows. */
 CCCL_CACHE_API int32_t cccl_cache_lease_held(const cccl_cache_lease* lease);
-/* Returns non-zero if this client waited for another one that then failed. It makes the contents
- * for itself and can't publish them (CCCL_CACHE_LEASE_LOST). */
+/* Returns non-zero if this client waited for another client's lease, and that client failed to make
+ * the contents. This client makes them for itself and can't publish them
+ * (CCCL_CACHE_LEASE_LOST). */
 CCCL_CACHE_API int32_t cccl_cache_lease_released(const cccl_cache_lease* lease);
 /* Returns the key in hexadecimal. Valid as long as the lease. */
 CCCL_CACHE_API cccl_cache_bytes cccl_cache_lease_id(const cccl_cache_lease* lease);
