@@ -30,21 +30,21 @@ CCCL_CACHE_API cccl_cache_status cccl_cache_toolchain_with_library(
     cccl_cache_client* client, cccl_cache_bytes path, uint32_t timeout_ms,
     cccl_cache_library_toolchain* found, cccl_cache_error** error);
 /* Fills `stamp` with 64 hexadecimal digits and a zero that stand for the contents of the files at
- * these paths: while they stay the same, so does what the files hold, also for other processes.
+ * these paths: while the digits stay the same, the files hold the same, also for other processes.
  * Returns 0, and an empty text, if nothing proves that: a file changed just now, or it lies in an
  * image, in memory, or where another host or a program can change it. */
 CCCL_CACHE_API int32_t cccl_cache_files_stamp(const cccl_cache_bytes* paths, size_t count,
                                               char stamp[65]);
 /* Gives the daemon a copy of the libnvrtc (with the builtins beside it) or libnvJitLink at this
  * path, which then serves all users. The daemon takes NVIDIA's releases only, which it knows by
- * their digests; others are CCCL_CACHE_TOOLCHAIN_NOT_FOUND. `*added`: 0 if it has one with these
- * bytes already. Up to 150 MiB are sent. */
+ * their digests; for any other file the call returns CCCL_CACHE_TOOLCHAIN_NOT_FOUND. `*added`: 0
+ * if the daemon has a release with these bytes already. Up to 150 MiB are sent. */
 CCCL_CACHE_API cccl_cache_status cccl_cache_add_release(cccl_cache_client* client,
                                                         cccl_cache_bytes path, uint32_t timeout_ms,
                                                         int32_t* added, cccl_cache_error** error);
-/* Fills `version` with that of the release ("13.0.88") that cccl_cache_add_release would give for
- * this path, and a zero; with an empty text if the daemon has one with these bytes. Nothing is sent
- * but digests. Fails as cccl_cache_add_release would. */
+/* Fills `version` with the version ("13.0.88") of the release that cccl_cache_add_release would
+ * give the daemon for this path, and a zero; with an empty text if the daemon has a release with
+ * these bytes. Nothing is sent but digests. Fails as cccl_cache_add_release would. */
 CCCL_CACHE_API cccl_cache_status cccl_cache_find_release(cccl_cache_client* client,
                                                          cccl_cache_bytes path, uint32_t timeout_ms,
                                                          char version[32],
