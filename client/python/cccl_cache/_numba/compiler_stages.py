@@ -163,8 +163,9 @@ class _Linker:
         self._stages = stages
         self._original = original
         self._options = options
-        # numba keeps all codes except the first in a set, so their order has no meaning and may differ between
-        # processes. They are sorted here, so that the key of the link is the same in every process.
+        # The package (numba-cuda or numba-cuda-mlir) keeps all codes except the first in a set, so their order has no
+        # meaning and may differ between processes. They are sorted here, so that the key of the link is the same in
+        # every process.
         self._codes = [*codes[:1], *sorted(codes[1:], key=lambda code: (code.code_type, code.name or "", bytes(code.code)))]
         self._own: Any = None
         self._log = ""
