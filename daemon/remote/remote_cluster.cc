@@ -287,10 +287,10 @@ void RemoteCluster::AskForEntries(uint64_t id, const std::shared_ptr<Look>& look
   }
 }
 
-bool RemoteCluster::Fetch(const SharedEntry& entry, RedisLink::Then then) {
+bool RemoteCluster::Fetch(const EntryName& entry_name, RedisLink::Then then) {
   // One byte more than the limit: a larger entry arrives cut off, and is refused.
   const std::string end = fmt::to_string(options_.entry_limit - 1);
-  const std::string name = NameOf(entry);
+  const std::string name = NameOf(entry_name);
   return link_.Send(name, {"GETRANGE", name, "0", end}, std::move(then));
 }
 
@@ -323,26 +323,26 @@ void RemoteCluster::TakeReply(uint64_t id, const std::shared_ptr<Look>& look, si
   if (--look->missing == 0) EndLook(id, *look);
 }
 
-std::variant<ArtifactPtr, EntryRefusal> RemoteCluster::Opened(const SharedEntry& entry,
+std::variant<SharedEntry, EntryRefusal> RemoteCluster::Opened(const EntryName& name,
                                                               const RedisReply& reply) const {
-  if (reply.text.empty()) return ArtifactPtr();  // there is no such key
+  if (reply.text.empty()) return SharedEntry();  // there is no such key
   std::shared_ptr<const TrustList> trusted;
   {
     const MutexLock lock(mutex_);
     trusted = trusted_;
   }
-  return OpenEntry(entry, reply.text,
+  return OpenEntry(name, reply.text,
                    {.trusted = *trusted,
                     .now = Now(),
                     .max_age = options_.lifetime,
                     .max_bytes = options_.entry_limit});
 }
 
-ArtifactPtr RemoteCluster::Verified(const SharedEntry& entry, const RedisReply& reply) {
-  const auto opened = Opened(entry, reply);
-  if (const auto* const artifact = std::get_if<ArtifactPtr>(&opened)) return *artifact;
+SharedEntry RemoteCluster::Verified(const EntryName& name, const RedisReply& reply) {
+  const auto opened = Opened(name, reply);
+  if (const auto* const entry = std::get_if<SharedEntry>(&opened)) return *entry;
   statistics_.Add(CounterOf(std::get<EntryRefusal>(opened)));
-  return nullptr;
+  return {};
 }
 
 void RemoteCluster::Peek(Question question, std::function<void(Peeked)> told) {
@@ -354,7 +354,7 @@ void RemoteCluster::Peek(Question question, std::function<void(Peeked)> told) {
   peek->question = std::move(question);
   peek->told = std::move(told);
   link_.At(Clock::now(), [this, peek] {
-    const std::vector<SharedEntry>& entries = peek->question.entries;
+    const std::vector<EntryName>& entries = peek->question.entries;
     peek->peeked.found.resize(entries.size());
     peek->missing = entries.size();
     for (size_t place = 0; place < entries.size(); ++place) {
@@ -379,7 +379,7 @@ void RemoteCluster::TakePeeked(Peeking& peek, size_t place, const RedisReply* re
   if (!peek.told) return;
   Peeked& peeked = peek.peeked;
   const bool answered = reply != nullptr && reply->kind == RedisReply::Kind::kText;
-  const auto opened = answered ? Opened(peek.question.entries[place], *reply) : ArtifactPtr();
+  const auto opened = answered ? Opened(peek.question.entries[place], *reply) : SharedEntry();
   const auto* const refusal = std::get_if<EntryRefusal>(&opened);
   if (refusal != nullptr && peek.question.counted) statistics_.Add(CounterOf(*refusal));
   if (!answered) {
@@ -387,9 +387,9 @@ void RemoteCluster::TakePeeked(Peeking& peek, size_t place, const RedisReply* re
       peeked.finding = TierFinding::kNoAnswer;
       peeked.reason = reply == nullptr ? "the connection was lost" : Printable(reply->text);
     }
-  } else if (const auto* const artifact = std::get_if<ArtifactPtr>(&opened)) {
-    peeked.found[place] = *artifact;
-    if (place == 0 && *artifact != nullptr) {
+  } else if (const auto* const entry = std::get_if<SharedEntry>(&opened)) {
+    peeked.found[place] = *entry;
+    if (place == 0 && *entry) {
       peeked.finding = TierFinding::kHasIt;
       peeked.reason.clear();
     }
@@ -406,8 +406,7 @@ void RemoteCluster::EndPeek(Peeking& peek) {
 }
 
 bool RemoteCluster::Serves(Open* open, const Look& look) {
-  const bool any =
-      std::ranges::any_of(look.found, [](const auto& each) { return each != nullptr; });
+  const bool any = std::ranges::any_of(look.found, [](const auto& each) { return bool(each); });
   // The asker's callbacks may end the question, but only through the link, which runs that later.
   const bool waited = open->waits && !open->compiles;
   if (!any || !open->asker.found({TierName::kRemote, look.found})) return false;
@@ -545,20 +544,20 @@ void RemoteCluster::End(uint64_t id) {
   outbox_.Release(NameOfLease(open), open.token);
 }
 
-void RemoteCluster::Share(const SharedEntry& entry, const ArtifactPtr& artifact, Account account) {
+void RemoteCluster::Share(const EntryName& name, const SharedEntry& entry, Account account) {
   if (!options_.key || !link_.connected()) return;
-  if (artifact->Footprint() > options_.entry_limit) {
+  if (FootprintOf(entry) > options_.entry_limit) {
     return statistics_.Add(Counter::kRemoteStayHome);
   }
-  outbox_.Write(NameOf(entry), entry, artifact, account);
+  outbox_.Write(NameOf(name), name, entry, account);
 }
 
-void RemoteCluster::Forget(const SharedEntry& entry) {
-  if (link_.connected()) outbox_.Remove(NameOf(entry));
+void RemoteCluster::Forget(const EntryName& name) {
+  if (link_.connected()) outbox_.Remove(NameOf(name));
 }
 
-std::string RemoteCluster::NameOf(const SharedEntry& entry) const {
-  return fmt::format("{}{}:{}", options_.prefix, LetterOf(entry.kind), entry.key.Hex());
+std::string RemoteCluster::NameOf(const EntryName& entry_name) const {
+  return fmt::format("{}{}:{}", options_.prefix, LetterOf(entry_name.kind), entry_name.key.Hex());
 }
 
 std::string RemoteCluster::NameOfLease(const Open& open) const {

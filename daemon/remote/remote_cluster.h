@@ -59,8 +59,8 @@ class RemoteCluster final : public Cluster {
   bool Ask(Question question, const std::stop_token& ended, Asker asker) override;
   void Peek(Question question, std::function<void(Peeked)> told) override;
   void LooksOutside(const Digest& compile, uid_t uid) override;
-  void Share(const SharedEntry& entry, const ArtifactPtr& artifact, Account account) override;
-  void Forget(const SharedEntry& entry) override;
+  void Share(const EntryName& name, const SharedEntry& entry, Account account) override;
+  void Forget(const EntryName& name) override;
   void Close() override;
 
   /// Replaces the keys, one of which must have signed an entry.
@@ -88,7 +88,7 @@ class RemoteCluster final : public Cluster {
   /// The replies to one round of commands. They may come from different servers; a key of an
   /// unreachable server counts as missing.
   struct Look {
-    std::vector<ArtifactPtr> found;
+    std::vector<SharedEntry> found;
     size_t missing = 0;     ///< number of replies
     bool lost = false;      ///< the server of the artifact or the lease is unreachable
     bool partial = false;   ///< the server of the manifest is unreachable
@@ -127,13 +127,13 @@ class RemoteCluster final : public Cluster {
 
   [[nodiscard]] Open* FindOpen(uint64_t id);
   /// Returns an entry that a trusted node signed, or why it is refused.
-  [[nodiscard]] std::variant<ArtifactPtr, EntryRefusal> Opened(const SharedEntry& entry,
+  [[nodiscard]] std::variant<SharedEntry, EntryRefusal> Opened(const EntryName& name,
                                                                const RedisReply& reply) const;
   /// Like Opened, and counts the result; null: there is no entry, or it is refused.
-  [[nodiscard]] ArtifactPtr Verified(const SharedEntry& entry, const RedisReply& reply);
+  [[nodiscard]] SharedEntry Verified(const EntryName& name, const RedisReply& reply);
   /// Asks for an entry. Returns false if there is no connection.
-  bool Fetch(const SharedEntry& entry, RedisLink::Then then);
-  [[nodiscard]] std::string NameOf(const SharedEntry& entry) const;
+  bool Fetch(const EntryName& entry_name, RedisLink::Then then);
+  [[nodiscard]] std::string NameOf(const EntryName& entry_name) const;
   [[nodiscard]] std::string NameOfLease(const Open& open) const;
   [[nodiscard]] std::chrono::milliseconds PatienceFor(const Question& question) const;
 

@@ -40,9 +40,9 @@ uint64_t RemoteOutbox::bytes() const {
   return bytes_.in_all;
 }
 
-void RemoteOutbox::Write(std::string name, const SharedEntry& entry, const ArtifactPtr& artifact,
+void RemoteOutbox::Write(std::string name, const EntryName& entry_name, const SharedEntry& entry,
                          Account account) {
-  const uint64_t bytes = artifact->Footprint();
+  const uint64_t bytes = FootprintOf(entry);
   const MutexLock lock(mutex_);
   const auto own = bytes_of_.find(account);
   const uint64_t mine = own == bytes_of_.end() ? 0 : own->second;
@@ -52,8 +52,8 @@ void RemoteOutbox::Write(std::string name, const SharedEntry& entry, const Artif
   bytes_of_[account] += bytes;
   bytes_.Add(account, bytes);
   waiting_.push_back({.name = std::move(name),
+                      .entry_name = entry_name,
                       .entry = entry,
-                      .artifact = artifact,
                       .account = account,
                       .bytes = bytes});
   changed_.NotifyAll();
@@ -92,14 +92,14 @@ void RemoteOutbox::Run() {
 }
 
 void RemoteOutbox::Send(const Outgoing& outgoing) {
-  if (outgoing.artifact != nullptr) return SendEntry(outgoing);
+  if (outgoing.entry) return SendEntry(outgoing);
   if (!outgoing.token.empty()) return SendRelease(outgoing);
   servers_.Send(outgoing.name, {"DEL", outgoing.name}, [](const RedisReply*) {});
 }
 
 void RemoteOutbox::SendEntry(const Outgoing& outgoing) {
   const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
-  const Result<std::string> entry = SignEntry(outgoing.entry, *outgoing.artifact, *key_, now);
+  const Result<std::string> entry = SignEntry(outgoing.entry_name, outgoing.entry, *key_, now);
   Sent sent{.account = outgoing.account, .bytes = outgoing.bytes};
   {
     const MutexLock lock(mutex_);

@@ -41,7 +41,7 @@ class RemoteOutbox {
   ~RemoteOutbox() { Finish(); }
 
   /// Queues an entry under this name. It is dropped if the account's allowance is used up.
-  void Write(std::string name, const SharedEntry& entry, const ArtifactPtr& artifact,
+  void Write(std::string name, const EntryName& entry_name, const SharedEntry& entry,
              Account account);
   /// Removes an entry, after the entries that were added before.
   void Remove(std::string name);
@@ -58,8 +58,8 @@ class RemoteOutbox {
   struct Outgoing {
     std::string name;
     std::string token = {};  ///< of the lease that ends
-    SharedEntry entry = {};
-    ArtifactPtr artifact = nullptr;  ///< null without a token: the entry is removed
+    EntryName entry_name = {};
+    SharedEntry entry = {};  ///< empty without a token: the entry is removed
     Account account = Account(0);
     uint64_t bytes = 0;
   };

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -98,12 +99,6 @@ std::vector<ContentStamp> StampsAt(const std::string& path) {
   return both;
 }
 
-ArtifactPtr EntryOf(const Manifest& manifest) {
-  auto entry = std::make_shared<Artifact>();
-  entry->log = EncodeManifest(manifest);
-  return entry;
-}
-
 }  // namespace
 
 /// An open snapshot with its signature.
@@ -120,13 +115,13 @@ class SignedSnapshot {
   }
   [[nodiscard]] const PublicKey& signer() const { return signer_; }
   [[nodiscard]] uint64_t entries() const { return rows_.size(); }
-  [[nodiscard]] bool Holds(const SharedEntry& entry) const {
-    return entry.kind == EntryKind::kManifest ? !ManifestRows(entry.key).empty()
-                                              : FindRow(entry.key) != nullptr;
+  [[nodiscard]] bool Holds(const EntryName& name) const {
+    return name.kind == EntryKind::kManifest ? !ManifestRows(name.key).empty()
+                                             : FindRow(name.key) != nullptr;
   }
   /// Returns null if there is no such record, or its bytes differ from the signed digest.
-  [[nodiscard]] ArtifactPtr Read(const SharedEntry& entry) const {
-    return entry.kind == EntryKind::kManifest ? ReadManifest(entry.key) : ReadArtifact(entry.key);
+  [[nodiscard]] SharedEntry Read(const EntryName& name) const {
+    return name.kind == EntryKind::kManifest ? ReadManifest(name.key) : ReadArtifact(name.key);
   }
 
  private:
@@ -150,8 +145,8 @@ class SignedSnapshot {
   void AddRow(const SnapshotItem& item, uint64_t offset, const Digest& fingerprint);
   [[nodiscard]] const Row* FindRow(const Digest& key) const;
   [[nodiscard]] std::span<const ManifestRow> ManifestRows(const Digest& manifest) const;
-  [[nodiscard]] ArtifactPtr ReadArtifact(const Digest& key) const;
-  [[nodiscard]] ArtifactPtr ReadManifest(const Digest& manifest) const;
+  [[nodiscard]] SharedEntry ReadArtifact(const Digest& key) const;
+  [[nodiscard]] SharedEntry ReadManifest(const Digest& manifest) const;
   [[nodiscard]] std::optional<ArtifactRecord> ReadRecord(const Row& row) const;
 
   const std::string path_;
@@ -252,13 +247,13 @@ std::span<const SignedSnapshot::ManifestRow> SignedSnapshot::ManifestRows(
           std::ranges::upper_bound(manifests_, manifest, {}, &ManifestRow::manifest)};
 }
 
-ArtifactPtr SignedSnapshot::ReadArtifact(const Digest& key) const {
+SharedEntry SignedSnapshot::ReadArtifact(const Digest& key) const {
   const Row* const row = FindRow(key);
   const auto record = row == nullptr ? std::nullopt : ReadRecord(*row);
-  return record ? record->artifact : nullptr;
+  return {.artifact = record ? record->artifact : nullptr};
 }
 
-ArtifactPtr SignedSnapshot::ReadManifest(const Digest& manifest) const {
+SharedEntry SignedSnapshot::ReadManifest(const Digest& manifest) const {
   Manifest known;
   for (const ManifestRow& each : ManifestRows(manifest)) {
     if (known.closures.size() == Manifest::kMaxClosures) break;
@@ -267,7 +262,8 @@ ArtifactPtr SignedSnapshot::ReadManifest(const Digest& manifest) const {
       known.Add({std::move(record->closure)});
     }
   }
-  return known.closures.empty() ? nullptr : EntryOf(known);
+  if (known.closures.empty()) return {};
+  return {.manifest = std::make_shared<const Manifest>(std::move(known))};
 }
 
 std::optional<ArtifactRecord> SignedSnapshot::ReadRecord(const Row& row) const {
@@ -280,14 +276,11 @@ std::optional<ArtifactRecord> SignedSnapshot::ReadRecord(const Row& row) const {
   return bytes ? DecodeArtifactRecord(row.key, *bytes) : std::nullopt;
 }
 
-ArtifactPtr MergedManifests(const std::vector<ArtifactPtr>& manifests) {
-  Manifest all;
-  for (const ArtifactPtr& each : manifests) {
-    auto known = DecodeManifest(each->log);
-    if (!known) continue;
-    for (KnownClosure& closure : known->closures) all.Add(std::move(closure));
-  }
-  return EntryOf(all);
+SharedEntry Merged(const SharedEntry& one, const SharedEntry& other) {
+  if (one.manifest == nullptr || other.manifest == nullptr) return one ? one : other;
+  auto all = std::make_shared<Manifest>(*one.manifest);
+  for (const KnownClosure& closure : other.manifest->closures) all->Add(closure);
+  return {.manifest = std::move(all)};
 }
 
 std::shared_ptr<const Shelf> Shelf::LookAt(const std::string& directory, const Rules& rules,
@@ -361,30 +354,27 @@ void Shelf::AddUnusable(const std::string& path, const Rules& rules, std::string
   unusable_.push_back({path, rules.trusted, StampsAt(path), std::move(problem)});
 }
 
-bool Shelf::HoldsAny(const std::vector<SharedEntry>& entries) const {
-  return std::ranges::any_of(snapshots_, [&entries](const auto& snapshot) {
+bool Shelf::HoldsAny(const std::vector<EntryName>& names) const {
+  return std::ranges::any_of(snapshots_, [&names](const auto& snapshot) {
     return std::ranges::any_of(
-        entries, [&snapshot](const SharedEntry& each) { return snapshot->Holds(each); });
+        names, [&snapshot](const EntryName& each) { return snapshot->Holds(each); });
   });
 }
 
-Shelf::Reading Shelf::Read(const std::vector<SharedEntry>& entries,
-                           const TrustList& trusted) const {
+Shelf::Reading Shelf::Read(const std::vector<EntryName>& names, const TrustList& trusted) const {
   Reading reading;
-  for (const SharedEntry& entry : entries) {
-    std::vector<ArtifactPtr> found;
+  for (const EntryName& name : names) {
+    SharedEntry& entry = reading.entries.emplace_back();
     for (const auto& snapshot : snapshots_) {
-      if (!snapshot->Holds(entry)) continue;
-      ArtifactPtr held = trusted.Holds(snapshot->signer()) ? snapshot->Read(entry) : nullptr;
-      if (held == nullptr) ++reading.refused;
-      if (held != nullptr) found.push_back(std::move(held));
+      if (!snapshot->Holds(name)) continue;
+      const SharedEntry held =
+          trusted.Holds(snapshot->signer()) ? snapshot->Read(name) : SharedEntry();
+      if (!held) ++reading.refused;
+      entry = Merged(entry, held);
       // One artifact is enough, but manifests of all snapshots are merged: the build finds the
       // closure that is true.
-      if (!found.empty() && entry.kind == EntryKind::kArtifact) break;
+      if (entry.artifact != nullptr) break;
     }
-    reading.entries.push_back(found.empty()       ? nullptr
-                              : found.size() == 1 ? found.front()
-                                                  : MergedManifests(found));
   }
   return reading;
 }

@@ -33,16 +33,15 @@ class Shelf {
                                                            const Rules& rules, const Shelf* before);
 
   /// Returns whether an index has any of the entries; reads no file.
-  [[nodiscard]] bool HoldsAny(const std::vector<SharedEntry>& entries) const;
+  [[nodiscard]] bool HoldsAny(const std::vector<EntryName>& names) const;
 
   struct Reading {
-    std::vector<ArtifactPtr> entries;  ///< one for each requested entry; null: not found
+    std::vector<SharedEntry> entries;  ///< one for each requested entry
     uint64_t refused = 0;
   };
   /// Reads entries from snapshots that a key in the list signed. Blocks as long as the file system
   /// does.
-  [[nodiscard]] Reading Read(const std::vector<SharedEntry>& entries,
-                             const TrustList& trusted) const;
+  [[nodiscard]] Reading Read(const std::vector<EntryName>& names, const TrustList& trusted) const;
 
   [[nodiscard]] size_t snapshots() const { return snapshots_.size(); }
   [[nodiscard]] uint64_t entries() const { return entries_; }
@@ -66,7 +65,8 @@ class Shelf {
   std::vector<std::string> problems_;
 };
 
-/// Returns one manifest with the closures of all these manifests; none of them is null.
-[[nodiscard]] ArtifactPtr MergedManifests(const std::vector<ArtifactPtr>& manifests);
+/// Returns the entry with the closures of both if these are manifests, else the first that is not
+/// empty.
+[[nodiscard]] SharedEntry Merged(const SharedEntry& one, const SharedEntry& other);
 
 }  // namespace cccl_cache::daemon

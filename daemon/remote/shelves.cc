@@ -24,11 +24,10 @@ constexpr Account kDaemon{0};
 constexpr std::chrono::minutes kLongestLook{10};
 
 /// Merges the manifest among these entries (the last of several) with the one found earlier.
-void AddManifests(const std::vector<ArtifactPtr>& entries, std::vector<ArtifactPtr>* found) {
+void AddManifests(const std::vector<SharedEntry>& entries, std::vector<SharedEntry>* found) {
   found->resize(std::max(found->size(), entries.size()));
-  if (entries.size() < 2 || entries.back() == nullptr) return;
-  found->back() =
-      found->back() == nullptr ? entries.back() : MergedManifests({found->back(), entries.back()});
+  if (entries.empty() || entries.back().manifest == nullptr) return;
+  found->back() = Merged(found->back(), entries.back());
 }
 
 }  // namespace
@@ -179,7 +178,7 @@ bool Shelves::AskFrom(size_t place, const OpenPtr& open) {
     const auto ends = [this, open, reading] {
       statistics_.Add(Counter::kShelfRefused, reading->refused);
       const bool any =
-          std::ranges::any_of(reading->entries, [](const auto& entry) { return entry != nullptr; });
+          std::ranges::any_of(reading->entries, [](const auto& entry) { return bool(entry); });
       return open->ended.stop_requested() ||
              (any && open->asker.found({TierName::kShelf, reading->entries}));
     };
@@ -203,7 +202,7 @@ bool Shelves::AskFrom(size_t place, const OpenPtr& open) {
   return others_ != nullptr && others_->Ask(open->question, open->ended, open->asker);
 }
 
-std::shared_ptr<const Shelf> Shelves::FindShelf(const std::vector<SharedEntry>& entries,
+std::shared_ptr<const Shelf> Shelves::FindShelf(const std::vector<EntryName>& entries,
                                                 size_t* place) {
   for (; *place < places_.size(); ++*place) {
     std::shared_ptr<const Shelf> shelf;
@@ -225,7 +224,7 @@ void Shelves::PeekFrom(size_t place, const std::shared_ptr<Peeking>& peeking) {
   while (const auto shelf = FindShelf(peeking->question.entries, &place)) {
     const auto reading = std::make_shared<Shelf::Reading>();
     const auto then = [this, place, peeking, reading] {
-      if (reading->entries.front() != nullptr) {
+      if (reading->entries.front()) {
         return peeking->told({.tier = TierName::kShelf,
                               .finding = TierFinding::kHasIt,
                               .found = std::move(reading->entries)});
@@ -280,12 +279,12 @@ void Shelves::LooksOutside(const Digest& compile, uid_t uid) {
   if (others_ != nullptr) others_->LooksOutside(compile, uid);
 }
 
-void Shelves::Share(const SharedEntry& entry, const ArtifactPtr& artifact, Account account) {
-  if (others_ != nullptr) others_->Share(entry, artifact, account);
+void Shelves::Share(const EntryName& name, const SharedEntry& entry, Account account) {
+  if (others_ != nullptr) others_->Share(name, entry, account);
 }
 
-void Shelves::Forget(const SharedEntry& entry) {
-  if (others_ != nullptr) others_->Forget(entry);
+void Shelves::Forget(const EntryName& name) {
+  if (others_ != nullptr) others_->Forget(name);
 }
 
 }  // namespace cccl_cache::daemon

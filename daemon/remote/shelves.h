@@ -42,8 +42,8 @@ class Shelves final : public Cluster {
   bool Ask(Question question, const std::stop_token& ended, Asker asker) override;
   void Peek(Question question, std::function<void(Peeked)> told) override;
   void LooksOutside(const Digest& compile, uid_t uid) override;
-  void Share(const SharedEntry& entry, const ArtifactPtr& artifact, Account account) override;
-  void Forget(const SharedEntry& entry) override;
+  void Share(const EntryName& name, const SharedEntry& entry, Account account) override;
+  void Forget(const EntryName& name) override;
   void Close() override;
 
   /// Starts to read the directories again. Returns at once.
@@ -81,12 +81,12 @@ class Shelves final : public Cluster {
   void AskNext(size_t place, const OpenPtr& open);
   /// Returns the first shelf from `place` on whose index has any of the entries, and sets `place`
   /// to its number; null if there is none.
-  std::shared_ptr<const Shelf> FindShelf(const std::vector<SharedEntry>& entries, size_t* place);
+  std::shared_ptr<const Shelf> FindShelf(const std::vector<EntryName>& entries, size_t* place);
   /// A look-up for a build that is only explained.
   struct Peeking {
     Question question;
     TierLook look;                   ///< of all shelves together
-    std::vector<ArtifactPtr> found;  ///< so far
+    std::vector<SharedEntry> found;  ///< so far
     std::function<void(Peeked)> told;
   };
   void PeekFrom(size_t place, const std::shared_ptr<Peeking>& peeking);

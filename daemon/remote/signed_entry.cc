@@ -6,11 +6,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <utility>
 
 #include "base/codec.h"
 #include "daemon/core/lookup/entry.h"
+#include "daemon/core/lookup/manifest.h"
 #include "proto/compression.h"
 
 namespace cccl_cache::daemon {
@@ -29,7 +31,8 @@ namespace {
 //   raw_bytes = u32                    of the entry, decompressed
 //   sha256    = 32 bytes               of `compressed`
 //   signature = 64 bytes               Ed25519, of the head
-//   compressed = one frame of zstd's, which tells its contents' size: EncodeEntry(key, artifact)
+//   compressed = one frame of zstd's, which tells its contents' size: EncodeEntry(key, artifact);
+//                a manifest and a deposit are the log of an artifact that has nothing else
 //
 // The signature covers the compressed bytes by their digest, so a stranger's bytes are never
 // decompressed, and only a head of fixed size is parsed. The signed bytes begin with the magic, so
@@ -39,7 +42,7 @@ constexpr uint32_t kSignedVersion = 1;
 constexpr size_t kHeadBytes = kSignedMagic.size() + 4 + 1 + 3 * 32 + 8 + 4 + 32;
 
 struct Head {
-  SharedEntry name;
+  EntryName name;
   PublicKey signer;
   std::chrono::sys_seconds time;
   uint32_t raw_bytes = 0;
@@ -69,7 +72,27 @@ std::optional<Head> DecodeHead(std::string_view bytes) {
   return reader.complete() ? std::optional(head) : std::nullopt;
 }
 
-bool Same(const SharedEntry& one, const SharedEntry& other) {
+std::string Encode(const Digest& key, const SharedEntry& entry) {
+  if (entry.artifact != nullptr) return EncodeEntry(key, *entry.artifact);
+  if (entry.manifest != nullptr) return EncodeEntry(key, *EntryOf(*entry.manifest));
+  Artifact envelope;
+  envelope.log = *entry.deposit;
+  return EncodeEntry(key, envelope);
+}
+
+/// Returns an empty entry if anything is malformed.
+SharedEntry Decode(const EntryName& name, std::string_view bytes) {
+  ArtifactPtr artifact = DecodeEntry(name.key, bytes);
+  if (artifact == nullptr || name.kind == EntryKind::kArtifact) return {.artifact = artifact};
+  if (name.kind == EntryKind::kDeposit) {
+    return {.deposit = std::make_shared<const std::string>(artifact->log)};
+  }
+  auto manifest = ManifestIn(*artifact);
+  if (!manifest) return {};
+  return {.manifest = std::make_shared<const Manifest>(*std::move(manifest))};
+}
+
+bool Same(const EntryName& one, const EntryName& other) {
   return one.kind == other.kind && one.key == other.key && one.toolchain == other.toolchain;
 }
 
@@ -80,9 +103,17 @@ bool InTime(std::chrono::sys_seconds time, const OpeningRules& rules) {
 
 }  // namespace
 
-Result<std::string> SignEntry(const SharedEntry& name, const Artifact& artifact,
+uint64_t FootprintOf(const SharedEntry& entry) {
+  if (entry.artifact != nullptr) return entry.artifact->Footprint();
+  if (entry.deposit != nullptr) return entry.deposit->size();
+  uint64_t bytes = 0;
+  for (const KnownClosure& known : entry.manifest->closures) bytes += BytesOf(known.closure);
+  return bytes;
+}
+
+Result<std::string> SignEntry(const EntryName& name, const SharedEntry& entry,
                               const SigningKey& key, std::chrono::sys_seconds signed_at) {
-  const std::string raw = EncodeEntry(name.key, artifact);
+  const std::string raw = Encode(name.key, entry);
   if (raw.size() > std::numeric_limits<uint32_t>::max()) {
     return Error{ErrorCode::kInvalidRequest,
                  fmt::format("an entry of {} bytes is too large to be shared", raw.size())};
@@ -99,7 +130,7 @@ Result<std::string> SignEntry(const SharedEntry& name, const Artifact& artifact,
   return bytes.append(signature.View()).append(*compressed);
 }
 
-std::variant<ArtifactPtr, EntryRefusal> OpenEntry(const SharedEntry& asked, std::string_view bytes,
+std::variant<SharedEntry, EntryRefusal> OpenEntry(const EntryName& asked, std::string_view bytes,
                                                   const OpeningRules& rules) {
   Signature signature;
   if (bytes.size() <= kHeadBytes + signature.bytes.size()) return EntryRefusal::kMalformed;
@@ -116,9 +147,9 @@ std::variant<ArtifactPtr, EntryRefusal> OpenEntry(const SharedEntry& asked, std:
   if (Sha256(compressed) != head->sha256) return EntryRefusal::kCorrupt;
   const auto raw = Decompress(compressed, head->raw_bytes);
   if (!raw) return EntryRefusal::kCorrupt;
-  ArtifactPtr artifact = DecodeEntry(asked.key, *raw);
-  if (artifact == nullptr) return EntryRefusal::kCorrupt;
-  return artifact;
+  SharedEntry entry = Decode(asked, *raw);
+  if (!entry) return EntryRefusal::kCorrupt;
+  return entry;
 }
 
 }  // namespace cccl_cache::daemon

@@ -39,16 +39,19 @@ struct OpeningRules {
 /// Limit of how far another node's clock may be ahead.
 inline constexpr std::chrono::seconds kMaxClockAhead{600};
 
+/// Returns roughly how many bytes an entry, which is not empty, holds in memory.
+[[nodiscard]] uint64_t FootprintOf(const SharedEntry& entry);
+
 /// Returns the signed bytes of an entry, which may be stored where every node can write.
 /// kInvalidRequest: it is too large for any node. kUnavailable: no memory.
-[[nodiscard]] Result<std::string> SignEntry(const SharedEntry& name, const Artifact& artifact,
+[[nodiscard]] Result<std::string> SignEntry(const EntryName& name, const SharedEntry& entry,
                                             const SigningKey& key,
                                             std::chrono::sys_seconds signed_at);
 
 /// Returns the entry that a trusted node signed under this key, or why it is refused. `bytes` are
 /// untrusted: they are decompressed only if a key of the list signed them, and only up to
 /// `max_bytes`.
-[[nodiscard]] std::variant<ArtifactPtr, EntryRefusal> OpenEntry(const SharedEntry& asked,
+[[nodiscard]] std::variant<SharedEntry, EntryRefusal> OpenEntry(const EntryName& asked,
                                                                 std::string_view bytes,
                                                                 const OpeningRules& rules);
 

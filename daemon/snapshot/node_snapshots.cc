@@ -177,7 +177,7 @@ std::optional<ArtifactRecord> NodeSnapshots::RecordOf(std::optional<uid_t> owner
   const Digest manifest_key = ManifestKey(build.fingerprint);
   for (const ArtifactPtr& entry : {FindOwn(owner, manifest_key), FindShared(manifest_key)}) {
     if (entry == nullptr) continue;
-    auto manifest = DecodeManifest(entry->log);
+    auto manifest = ManifestIn(*entry);
     if (!manifest) continue;
     for (KnownClosure& known : manifest->closures) {
       if (known.shows_paths || KeyOf(build.fingerprint, known.closure) != build.key) continue;

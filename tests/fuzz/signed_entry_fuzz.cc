@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -29,9 +30,9 @@ constexpr size_t kCompressedFrom = 153 + 64;
 struct Scene {
   const SigningKey key = SigningKey(SigningKey::Seed{1});
   const TrustList trusted = TrustList({key.public_key()});
-  const SharedEntry name = {EntryKind::kArtifact, Sha256("key"), Sha256("toolchain")};
+  const EntryName name = {EntryKind::kArtifact, Sha256("key"), Sha256("toolchain")};
 
-  [[nodiscard]] std::variant<ArtifactPtr, EntryRefusal> Open(std::string_view bytes) const {
+  [[nodiscard]] std::variant<SharedEntry, EntryRefusal> Open(std::string_view bytes) const {
     return OpenEntry(name, bytes, {trusted, kNow, std::chrono::seconds(3600), kMaxBytes});
   }
 };
@@ -41,8 +42,8 @@ const Scene& Known() {
   return scene;
 }
 
-std::string Signed(const Artifact& artifact) {
-  return *SignEntry(Known().name, artifact, Known().key, kNow);
+std::string Signed(const SharedEntry& entry) {
+  return *SignEntry(Known().name, entry, Known().key, kNow);
 }
 
 std::string SignedAround(uint32_t raw_bytes, std::string_view compressed) {
@@ -59,9 +60,9 @@ std::string SignedAround(uint32_t raw_bytes, std::string_view compressed) {
 }  // namespace
 
 std::vector<std::string> cccl_cached_fuzz::Seeds() {
-  Artifact artifact;
-  artifact.log = "program.cu(1): error";
-  const std::string bytes = Signed(artifact);
+  auto artifact = std::make_shared<Artifact>();
+  artifact->log = "program.cu(1): error";
+  const std::string bytes = Signed({.artifact = artifact});
   const std::string size = bytes.substr(kCompressedFrom - 64 - 32 - 4, 4);
   return {bytes, size + bytes.substr(kCompressedFrom)};
 }
@@ -69,17 +70,17 @@ std::vector<std::string> cccl_cached_fuzz::Seeds() {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   // Only the seed was signed.
-  if (std::holds_alternative<ArtifactPtr>(Known().Open(input))) {
+  if (std::holds_alternative<SharedEntry>(Known().Open(input))) {
     assert(input == cccl_cached_fuzz::Seeds().front());
   }
   cccl_cache::ByteReader reader(input);
   const auto raw_bytes = reader.Take<uint32_t>();
   const std::string bytes = SignedAround(raw_bytes, reader.rest());
   const auto opened = Known().Open(bytes);
-  if (const auto* artifact = std::get_if<ArtifactPtr>(&opened)) {
+  if (const auto* entry = std::get_if<SharedEntry>(&opened)) {
     assert(raw_bytes <= kMaxBytes);
-    const auto again = Known().Open(Signed(**artifact));
-    assert(std::holds_alternative<ArtifactPtr>(again));
+    const auto again = Known().Open(Signed(*entry));
+    assert(std::holds_alternative<SharedEntry>(again));
   } else {
     const EntryRefusal refusal = std::get<EntryRefusal>(opened);
     assert(refusal == EntryRefusal::kCorrupt || refusal == EntryRefusal::kTooLarge ||

@@ -397,11 +397,11 @@ bool BuildCoordinator::AsksElsewhere(Build& build) const {
 void BuildCoordinator::AwaitElsewhere(BuildPtr build) {
   const Ticket ticket = build->ticket;
   const BuildPlan& plan = *build->plan;
-  Cluster::Question question{.entries = {ArtifactEntryOf(plan, *build->questions.last_peek)},
+  Cluster::Question question{.entries = {ArtifactNameOf(plan, *build->questions.last_peek)},
                              .account = build->peer.account(),
                              .usual_time = flights_.UsualTime(build->request->kind()),
                              .counted = build->dry_run == nullptr};
-  if (build->findings.closure == nullptr) question.entries.push_back(ManifestEntryOf(plan));
+  if (build->findings.closure == nullptr) question.entries.push_back(ManifestNameOf(plan));
   table_.Park(std::move(build));
   parts_.cluster->Peek(std::move(question), [this, ticket](Cluster::Peeked peeked) {
     BuildPtr parked = table_.TakeParked(ticket);
@@ -417,14 +417,15 @@ void BuildCoordinator::AwaitElsewhere(BuildPtr build) {
 // Keeps the entries of other nodes, and looks the build up again if they may make it a hit.
 void BuildCoordinator::TakeElsewhere(BuildPtr build, const Cluster::Peeked& peeked) {
   const Digest key = *build->questions.last_peek;
-  const ArtifactPtr artifact = peeked.found.empty() ? nullptr : peeked.found.front();
-  const ArtifactPtr manifest = peeked.found.size() > 1 ? peeked.found.back() : nullptr;
+  const SharedEntry none;
+  const ArtifactPtr& artifact = (peeked.found.empty() ? none : peeked.found.front()).artifact;
+  const auto& manifest = (peeked.found.empty() ? none : peeked.found.back()).manifest;
   if (artifact != nullptr) {
     cache_.AddFromElsewhere(key, artifact, peeked.tier);
     build->questions.fetched = {.key = key, .tier = peeked.tier};
   }
   const Manifest* const known = build->findings.manifest.shared.get();
-  const bool merged = manifest != nullptr && cache_.MergeManifest(*build->plan, manifest, known);
+  const bool merged = manifest != nullptr && cache_.MergeManifest(*build->plan, *manifest, known);
   if (artifact != nullptr || merged) build->StartAgain();
   Advance(std::move(build));
 }
@@ -438,11 +439,11 @@ void BuildCoordinator::ExplainElsewhere(BuildPtr build, Cluster::Peeked peeked) 
     std::ranges::move(looks, std::back_inserter(hit.tiers));
     return responder_.Explain(std::move(build), std::move(hit));
   }
-  const bool has_manifest = peeked.found.size() > 1 && peeked.found.back() != nullptr;
-  if (has_manifest) {
+  if (!peeked.found.empty() && peeked.found.back().manifest != nullptr) {
     // The files decide which artifact it is: if one of these closures is true, the other nodes are
     // asked for its artifact.
-    build->dry_run->manifest = cache_.ReadManifest(*build->plan, peeked.found.back());
+    build->dry_run->manifest =
+        BuildCache::ReadManifest(*build->plan, *peeked.found.back().manifest);
     build->step = Step::kFiles;
   }
   Advance(std::move(build));

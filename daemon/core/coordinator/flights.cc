@@ -270,12 +270,12 @@ void Flights::EndAsking(uint64_t flight) {
 
 bool Flights::AskCluster(const FlightTable::Joined& joined, Wanted wanted) {
   const BuildPlan& plan = *wanted.plan;
-  Cluster::Question question{.entries = {ArtifactEntryOf(plan, wanted.artifact)},
+  Cluster::Question question{.entries = {ArtifactNameOf(plan, wanted.artifact)},
                              .account = wanted.account,
                              .compile = wanted.compile,
                              .since = wanted.since,
                              .usual_time = UsualTime(plan.job.request->kind())};
-  if (wanted.manifest) question.entries.push_back(ManifestEntryOf(plan));
+  if (wanted.manifest) question.entries.push_back(ManifestNameOf(plan));
   const uint64_t flight = joined.flight;
   const std::shared_ptr<const BuildPlan> kept = wanted.plan;
   return parts_.cluster->Ask(
@@ -291,11 +291,11 @@ bool Flights::AskCluster(const FlightTable::Joined& joined, Wanted wanted) {
 // right artifact depends on each waiter's files. A manifest alone does not end a running compile,
 // because perhaps none of its closures is true here.
 bool Flights::TakeFromCluster(uint64_t flight, const Wanted& wanted, const Cluster::Found& found) {
-  const ArtifactPtr& artifact = found.entries.front();
-  const ArtifactPtr& manifest = found.entries.back();
+  const ArtifactPtr& artifact = found.entries.front().artifact;
+  const auto& manifest = found.entries.back().manifest;
   if (artifact != nullptr) parts_.cache.AddFromElsewhere(wanted.artifact, artifact, found.tier);
-  const bool merged = wanted.manifest && manifest != nullptr &&
-                      parts_.cache.MergeManifest(*wanted.plan, manifest, wanted.known.get());
+  const bool merged = manifest != nullptr &&
+                      parts_.cache.MergeManifest(*wanted.plan, *manifest, wanted.known.get());
   if (artifact == nullptr && (!merged || parts_.table.HasBegun(flight))) return false;
   for (BuildPtr& waiter : parts_.table.Finish(flight)) {
     if (artifact != nullptr)

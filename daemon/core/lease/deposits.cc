@@ -201,7 +201,7 @@ void Deposits::AskCluster(const CallPtr& call, const LeaseGrant& grant) {
       {.entries = {*name}, .account = call->account, .since = options_.now()}, ended.get_token(),
       {.found =
            [this, call, grant, is_first](const Cluster::Found& found) {
-             if (is_first()) TakeFromCluster(*call, grant, found.entries.front());
+             if (is_first()) TakeFromCluster(*call, grant, found.entries.front().deposit);
              return true;
            },
        .compile =
@@ -225,9 +225,9 @@ void Deposits::StopAsking(WaiterId waiter) {
 }
 
 void Deposits::TakeFromCluster(const Call& call, const LeaseGrant& grant,
-                               const ArtifactPtr& entry) {
+                               const DepositContents& contents) {
   if (!table_.StartPublishing(call.waiter, grant.fence)) return;
-  const DepositFound found{DepositContents(entry, &entry->log)};
+  const DepositFound found{contents};
   Keep(call.claim, found.contents);
   Count(Counter::kDepositHits, call.account);
   parts_.statistics.Add(Counter::kRemoteDeposits);
@@ -235,12 +235,12 @@ void Deposits::TakeFromCluster(const Call& call, const LeaseGrant& grant,
   call.tell(found);
 }
 
-std::optional<SharedEntry> Deposits::SharedNameOf(const DepositScope& scope,
-                                                  const Digest& identity) const {
+std::optional<EntryName> Deposits::SharedNameOf(const DepositScope& scope,
+                                                const Digest& identity) const {
   if (parts_.cluster == nullptr || scope.kind != DepositScope::Kind::kGroup) return std::nullopt;
   const auto group = options_.shared_groups.find(scope.id);
   if (group == options_.shared_groups.end()) return std::nullopt;
-  return SharedEntry{EntryKind::kDeposit, SharedDepositKey(group->second, identity), {}};
+  return EntryName{EntryKind::kDeposit, SharedDepositKey(group->second, identity), {}};
 }
 
 void Deposits::Count(Counter counter, Account account) {
@@ -311,9 +311,7 @@ Deposits::Publication Deposits::Publish(WaiterId waiter, uint64_t fence, const D
   Keep(claim, made.contents);
   const auto name = SharedNameOf(claim.scope, IdentityOf(claim));
   if (name && made.contents->size() <= options_.shared_bytes) {
-    const auto shared = std::make_shared<Artifact>();
-    shared->log = *made.contents;
-    parts_.cluster->Share(*name, shared, AccountOf(claim));
+    parts_.cluster->Share(*name, {.deposit = made.contents}, AccountOf(claim));
   }
   Count(Counter::kDeposits, AccountOf(claim));
   table_.Publish(waiter, made);

@@ -159,12 +159,12 @@ class Deposits {
   void GoWithout(const Call& call, const LeaseGrant& grant);
   /// Asks the other nodes before the caller gets its lease, if they share such deposits.
   void AskCluster(const CallPtr& call, const LeaseGrant& grant);
-  void TakeFromCluster(const Call& call, const LeaseGrant& grant, const ArtifactPtr& entry);
+  void TakeFromCluster(const Call& call, const LeaseGrant& grant, const DepositContents& contents);
   /// Ends the question to other nodes for which this caller's lease waits, if any.
   void StopAsking(WaiterId waiter);
   /// Returns the deposit's name on all nodes; none: it is not shared.
-  [[nodiscard]] std::optional<SharedEntry> SharedNameOf(const DepositScope& scope,
-                                                        const Digest& identity) const;
+  [[nodiscard]] std::optional<EntryName> SharedNameOf(const DepositScope& scope,
+                                                      const Digest& identity) const;
   void Keep(const DepositClaim& claim, const DepositContents& contents);
   void Count(Counter counter, Account account);
   void TellNews(const Call& call, LeaseNews news);

@@ -63,11 +63,11 @@ std::optional<FlightResult> FindIn(const std::vector<Tier*>& tiers, const Digest
 
 }  // namespace
 
-SharedEntry ArtifactEntryOf(const BuildPlan& plan, const Digest& key) {
+EntryName ArtifactNameOf(const BuildPlan& plan, const Digest& key) {
   return {EntryKind::kArtifact, key, plan.job.toolchain->id};
 }
 
-SharedEntry ManifestEntryOf(const BuildPlan& plan) {
+EntryName ManifestNameOf(const BuildPlan& plan) {
   return {EntryKind::kManifest, ManifestKey(plan.fingerprint), plan.job.toolchain->id};
 }
 
@@ -254,19 +254,19 @@ void BuildCache::NoteShowsPaths(const BuildPlan& plan, const Peer& peer, const C
 
 void BuildCache::ShareManifest(const BuildPlan& plan, Account account) {
   if (cluster_ == nullptr) return;
-  const ArtifactPtr manifest = manifests_.ForOtherNodes(plan.fingerprint);
+  const auto manifest = manifests_.ForOtherNodes(plan.fingerprint);
   if (manifest == nullptr) return;
-  cluster_->Share(ManifestEntryOf(plan), manifest, account);
+  cluster_->Share(ManifestNameOf(plan), {.manifest = manifest}, account);
 }
 
-bool BuildCache::MergeManifest(const BuildPlan& plan, const ArtifactPtr& manifest,
+bool BuildCache::MergeManifest(const BuildPlan& plan, const Manifest& manifest,
                                const Manifest* known) {
   return manifests_.Merge(plan.fingerprint, manifest, known);
 }
 
 std::shared_ptr<const Manifest> BuildCache::ReadManifest(const BuildPlan& plan,
-                                                         const ArtifactPtr& manifest) {
-  return manifests_.Read(plan.fingerprint, manifest);
+                                                         const Manifest& manifest) {
+  return ManifestTable::Read(plan.fingerprint, manifest);
 }
 
 void BuildCache::AddFromElsewhere(const Digest& key, const ArtifactPtr& artifact, TierName tier) {
@@ -302,7 +302,8 @@ void BuildCache::Keep(const BuildPlan& plan, const Peer& peer, const FlightResul
   if (!flight_result.keepable()) return;
   if (flight_result.output.succeeded) {
     for (Tier* tier : tiers_) tier->Put(key, artifact);
-    if (cluster_ != nullptr) cluster_->Share(ArtifactEntryOf(plan, key), artifact, account);
+    if (cluster_ != nullptr)
+      cluster_->Share(ArtifactNameOf(plan, key), {.artifact = artifact}, account);
     if (!flight_result.closure.entries.empty()) {
       const KnownClosure made{flight_result.closure, false, uid};
       manifests_.AddInMemory(plan.fingerprint, {&made, 1}, compile_time, known);

@@ -100,10 +100,10 @@ struct FlightResult {
   }
 };
 
-/// Returns the names of a plan's artifact for other nodes. `key` is the key of the artifact.
-[[nodiscard]] SharedEntry ArtifactEntryOf(const BuildPlan& plan, const Digest& key);
+/// Returns the name of a plan's artifact for other nodes. `key` is the key of the artifact.
+[[nodiscard]] EntryName ArtifactNameOf(const BuildPlan& plan, const Digest& key);
 /// The same for the manifest of the plan's fingerprint.
-[[nodiscard]] SharedEntry ManifestEntryOf(const BuildPlan& plan);
+[[nodiscard]] EntryName ManifestNameOf(const BuildPlan& plan);
 
 /// The cache of earlier builds' results: artifacts and manifests in the tiers, and failures and
 /// expectations about programs in memory until they expire. Thread-safe.
@@ -180,10 +180,10 @@ class BuildCache {
                              const ArtifactPtr& artifact, uint64_t generation);
   /// Adds another node's manifest of this plan. Returns whether it has closures that were not
   /// known. `known` as in Keep. Waits for no disk.
-  bool MergeManifest(const BuildPlan& plan, const ArtifactPtr& manifest, const Manifest* known);
+  bool MergeManifest(const BuildPlan& plan, const Manifest& manifest, const Manifest* known);
   /// Returns another node's manifest without keeping it. Never null.
-  [[nodiscard]] std::shared_ptr<const Manifest> ReadManifest(const BuildPlan& plan,
-                                                             const ArtifactPtr& manifest);
+  [[nodiscard]] static std::shared_ptr<const Manifest> ReadManifest(const BuildPlan& plan,
+                                                                    const Manifest& manifest);
   /// Adds an artifact of another node that was in this tier. Waits for no disk.
   void AddFromElsewhere(const Digest& key, const ArtifactPtr& artifact, TierName tier);
   /// Drops an artifact that a shadow check found wrong, from all tiers.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <utility>
 
 #include "base/codec.h"
@@ -189,6 +190,19 @@ std::optional<Manifest> DecodeManifest(std::string_view bytes) {
     if (closure_bytes > Manifest::kMaxBytes) reader.Fail();
   }
   if (!reader.complete()) return std::nullopt;
+  return manifest;
+}
+
+ArtifactPtr EntryOf(const Manifest& manifest) {
+  auto entry = std::make_shared<Artifact>();
+  entry->log = EncodeManifest(manifest);
+  entry->compile_time = manifest.compile_time;
+  return entry;
+}
+
+std::optional<Manifest> ManifestIn(const Artifact& entry) {
+  std::optional<Manifest> manifest = DecodeManifest(entry.log);
+  if (manifest) manifest->compile_time = entry.compile_time;
   return manifest;
 }
 

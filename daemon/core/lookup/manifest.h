@@ -127,4 +127,10 @@ struct UsersManifest {
 /// Returns none if the bytes are malformed. `bytes` may be untrusted.
 [[nodiscard]] std::optional<Manifest> DecodeManifest(std::string_view bytes);
 
+/// Returns the entry as which tiers keep a manifest and nodes send it: an artifact with nothing but
+/// the encoded manifest as its log.
+[[nodiscard]] ArtifactPtr EntryOf(const Manifest& manifest);
+/// Returns none if the entry is no manifest.
+[[nodiscard]] std::optional<Manifest> ManifestIn(const Artifact& entry);
+
 }  // namespace cccl_cache::daemon

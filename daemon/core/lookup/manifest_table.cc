@@ -42,10 +42,8 @@ void ManifestTable::NoteOwners(const Digest& fingerprint, std::span<const KnownC
 ArtifactPtr ManifestTable::EntryWith(Manifest manifest, std::span<const KnownClosure> closures,
                                      microseconds compile_time) const {
   for (const KnownClosure& closure : closures) manifest.Add(closure, find_account_);
-  auto entry = std::make_shared<Artifact>();
-  entry->log = EncodeManifest(manifest);
-  entry->compile_time = std::max(manifest.compile_time, compile_time);
-  return entry;
+  manifest.compile_time = std::max(manifest.compile_time, compile_time);
+  return EntryOf(manifest);
 }
 
 std::shared_ptr<const Manifest> ManifestTable::Find(const Digest& fingerprint) {
@@ -105,17 +103,13 @@ ManifestTable::ManifestPtr ManifestTable::Decode(const Digest& place, const Dige
     const Decoded* const known = decoded_.Use(place);
     if (known != nullptr && known->entry == entry) return known->manifest;
   }
-  Manifest manifest;
-  if (auto held = DecodeManifest(entry->log)) {
-    manifest = *std::move(held);
-    manifest.compile_time = entry->compile_time;
-  }
+  Manifest manifest = ManifestIn(*entry).value_or(Manifest());
   for (KnownClosure& known : manifest.closures) {
     known.key = KeyOf(fingerprint, known.closure);
     if (!known.owner) known.owner = of_containers_.Find(known.key);
   }
   auto decoded = std::make_shared<const Manifest>(std::move(manifest));
-  const size_t bytes = kDecodedBytes + entry->log.size();
+  const size_t bytes = kDecodedBytes + entry->Footprint();
   if (bytes > kMaxDecodedBytes / 4) return decoded;
   Lru::Entries gone;  // freed after the lock
   const MutexLock lock(mutex_);
@@ -131,36 +125,37 @@ void ManifestTable::Add(const Digest& fingerprint, const KnownClosure& closure,
   AddInMemory(fingerprint, {&closure, 1}, compile_time, known.get());
 }
 
-bool ManifestTable::Merge(const Digest& fingerprint, const ArtifactPtr& entry,
+bool ManifestTable::Merge(const Digest& fingerprint, const Manifest& theirs,
                           const Manifest* known) {
-  const ManifestPtr theirs = Decode(ManifestKey(fingerprint), fingerprint, entry);
+  const ManifestPtr read = Read(fingerprint, theirs);
   const ManifestPtr ours = FindInMemory(fingerprint);
   const Manifest* const before = ours != nullptr ? ours.get() : known;
   std::vector<KnownClosure> closures;
-  for (auto each = theirs->closures.rbegin(); each != theirs->closures.rend(); ++each) {
-    if (before != nullptr && before->Knows(each->key)) continue;
-    closures.push_back(*each);
-    // Uids of other nodes may be other people here.
-    closures.back().owner.reset();
+  for (auto each = read->closures.rbegin(); each != read->closures.rend(); ++each) {
+    if (before == nullptr || !before->Knows(each->key)) closures.push_back(*each);
   }
   if (closures.empty()) return false;
-  AddInMemory(fingerprint, closures, theirs->compile_time, known);
+  AddInMemory(fingerprint, closures, theirs.compile_time, known);
   return true;
 }
 
 std::shared_ptr<const Manifest> ManifestTable::Read(const Digest& fingerprint,
-                                                    const ArtifactPtr& entry) {
-  auto theirs = std::make_shared<Manifest>(*Decode(ManifestKey(fingerprint), fingerprint, entry));
-  for (KnownClosure& closure : theirs->closures) closure.owner.reset();
-  return theirs;
+                                                    const Manifest& theirs) {
+  auto read = std::make_shared<Manifest>(theirs);
+  for (KnownClosure& closure : read->closures) {
+    closure.key = KeyOf(fingerprint, closure.closure);
+    // Uids of other nodes may be other people here.
+    closure.owner.reset();
+  }
+  return read;
 }
 
-ArtifactPtr ManifestTable::ForOtherNodes(const Digest& fingerprint) {
+std::shared_ptr<const Manifest> ManifestTable::ForOtherNodes(const Digest& fingerprint) {
   const ManifestPtr ours = FindInMemory(fingerprint);
   if (ours == nullptr) return nullptr;
-  Manifest shared = *ours;
-  for (KnownClosure& closure : shared.closures) closure.owner.reset();
-  return EntryWith(std::move(shared), {}, ours->compile_time);
+  auto shared = std::make_shared<Manifest>(*ours);
+  for (KnownClosure& closure : shared->closures) closure.owner.reset();
+  return shared;
 }
 
 void ManifestTable::AddInMemory(const Digest& fingerprint, std::span<const KnownClosure> closures,

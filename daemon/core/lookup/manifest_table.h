@@ -44,13 +44,13 @@ class ManifestTable {
                    std::chrono::microseconds compile_time, const Manifest* known);
   /// Adds the closures of another node's manifest as AddInMemory does. Returns whether any of them
   /// was not known.
-  bool Merge(const Digest& fingerprint, const ArtifactPtr& entry, const Manifest* known);
+  bool Merge(const Digest& fingerprint, const Manifest& theirs, const Manifest* known);
   /// Returns another node's manifest without adding it. Never null.
-  [[nodiscard]] std::shared_ptr<const Manifest> Read(const Digest& fingerprint,
-                                                     const ArtifactPtr& entry);
+  [[nodiscard]] static std::shared_ptr<const Manifest> Read(const Digest& fingerprint,
+                                                            const Manifest& theirs);
   /// Returns the shared manifest for other nodes, without owners, which are users of this node.
   /// Null if memory has none.
-  [[nodiscard]] ArtifactPtr ForOtherNodes(const Digest& fingerprint);
+  [[nodiscard]] std::shared_ptr<const Manifest> ForOtherNodes(const Digest& fingerprint);
 
   /// Returns the manifest for one user, with the user's own closures first.
   [[nodiscard]] UsersManifest FindFor(uid_t uid, const Digest& fingerprint);

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -20,15 +21,27 @@
 
 namespace cccl_cache::daemon {
 
-/// The kinds of entries that nodes share. Stored and signed: values never change. The bytes of a
-/// manifest, and of a group's deposit, are the log of an otherwise empty artifact.
+struct Manifest;
+
+/// The kinds of entries that nodes share. Stored and signed: values never change.
 enum class EntryKind : uint8_t { kArtifact = 1, kManifest = 2, kDeposit = 3 };
 
 /// The name of an entry that nodes share.
-struct SharedEntry {
+struct EntryName {
   EntryKind kind = EntryKind::kArtifact;
   Digest key;
   Digest toolchain;
+};
+
+/// An entry that nodes share: its name says which of these it has. Empty: there is none. Immutable.
+struct SharedEntry {
+  ArtifactPtr artifact = nullptr;
+  std::shared_ptr<const Manifest> manifest = nullptr;    ///< names no user
+  std::shared_ptr<const std::string> deposit = nullptr;  ///< its contents, for a group
+
+  explicit operator bool() const {
+    return artifact != nullptr || manifest != nullptr || deposit != nullptr;
+  }
 };
 
 /// The connection to the other nodes, for statistics.
@@ -65,11 +78,11 @@ class Cluster {
   /// The entries that one place has, of those in a question.
   struct Found {
     TierName tier = TierName::kNone;
-    std::vector<ArtifactPtr> entries;  ///< one per requested entry; null if the place lacks it
+    std::vector<SharedEntry> entries;  ///< one per requested entry
   };
   struct Question {
-    std::vector<SharedEntry> entries;  ///< all entries that may serve this compile
-    Account account{0};                ///< of the first user of the build
+    std::vector<EntryName> entries;  ///< all entries that may serve this compile
+    Account account{0};              ///< of the first user of the build
     /// The name of the compile on all nodes. None for a compile of this node alone, which does not
     /// wait for other nodes.
     std::optional<Digest> compile;
@@ -103,7 +116,7 @@ class Cluster {
     /// refused.
     TierFinding finding = TierFinding::kNoEntry;
     std::string reason = {};
-    std::vector<ArtifactPtr> found = {};  ///< as for Asker::found; may be empty
+    std::vector<SharedEntry> found = {};  ///< as for Asker::found; may be empty
   };
 
   virtual ~Cluster() = default;
@@ -121,9 +134,9 @@ class Cluster {
   virtual void LooksOutside(const Digest& compile, uid_t uid) = 0;
   /// Sends an entry to the other nodes. The entry may be dropped. `account` is that of the user
   /// whose build made it.
-  virtual void Share(const SharedEntry& entry, const ArtifactPtr& artifact, Account account) = 0;
+  virtual void Share(const EntryName& name, const SharedEntry& entry, Account account) = 0;
   /// Removes a shared entry, unless other nodes have copied it. The removal may be late or fail.
-  virtual void Forget(const SharedEntry& entry) = 0;
+  virtual void Forget(const EntryName& name) = 0;
   /// Returns when no callback runs or will run.
   virtual void Close() = 0;
 };

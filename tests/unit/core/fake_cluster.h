@@ -37,24 +37,24 @@ class FakeCluster final : public Cluster {
     if (!reachable) return told({.finding = TierFinding::kNotConnected, .reason = "unplugged"});
     Peeked peeked;
     const auto entries = this->entries();
-    for (const SharedEntry& entry : question.entries) {
+    for (const EntryName& entry : question.entries) {
       const auto held = entries.find(entry.key);
-      peeked.found.push_back(held == entries.end() ? nullptr : held->second);
+      peeked.found.push_back(held == entries.end() ? SharedEntry() : held->second);
     }
-    if (peeked.found.front() != nullptr) peeked.finding = TierFinding::kHasIt;
+    if (peeked.found.front()) peeked.finding = TierFinding::kHasIt;
     told(std::move(peeked));
   }
   void LooksOutside(const Digest& compile, uid_t uid) override {
     const std::lock_guard lock(mutex_);
     outside[compile] = uid;
   }
-  void Share(const SharedEntry& entry, const ArtifactPtr& artifact, Account /*account*/) override {
+  void Share(const EntryName& name, const SharedEntry& entry, Account /*account*/) override {
     const std::lock_guard lock(mutex_);
-    entries_[entry.key] = artifact;
+    entries_[name.key] = entry;
   }
-  void Forget(const SharedEntry& entry) override {
+  void Forget(const EntryName& name) override {
     const std::lock_guard lock(mutex_);
-    entries_.erase(entry.key);
+    entries_.erase(name.key);
   }
   void Close() override {
     const std::lock_guard lock(mutex_);
@@ -77,15 +77,15 @@ class FakeCluster final : public Cluster {
   std::optional<bool> Tell(const Asked& asked) {
     Cluster::Found found{.tier = tier};
     bool any = false;
-    for (const SharedEntry& entry : asked.question.entries) {
+    for (const EntryName& entry : asked.question.entries) {
       const auto entries = this->entries();
       const auto held = entries.find(entry.key);
-      found.entries.push_back(held == entries.end() ? nullptr : held->second);
-      any = any || found.entries.back() != nullptr;
+      found.entries.push_back(held == entries.end() ? SharedEntry() : held->second);
+      any = any || found.entries.back();
     }
     return any ? std::optional(asked.asker.found(found)) : std::nullopt;
   }
-  std::map<Digest, ArtifactPtr> entries() {
+  std::map<Digest, SharedEntry> entries() {
     const std::lock_guard lock(mutex_);
     return entries_;
   }
@@ -98,7 +98,7 @@ class FakeCluster final : public Cluster {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Asked> asked_;
-  std::map<Digest, ArtifactPtr> entries_;
+  std::map<Digest, SharedEntry> entries_;
 };
 
 }  // namespace cccl_cache::daemon::testing

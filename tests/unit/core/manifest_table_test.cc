@@ -103,14 +103,13 @@ TEST_CASE("another node's manifest adds its closures, without the users of that 
   theirs.Add(kFingerprint, OneFile("both"), kTime);
   ours.Add(kFingerprint, OneFile("both"), kTime);
   ours.Add(kFingerprint, OneFile("ours"), kTime);
-  const ArtifactPtr sent = theirs.ForOtherNodes(kFingerprint);
+  const auto sent = theirs.ForOtherNodes(kFingerprint);
   REQUIRE(sent != nullptr);
-  CHECK(ours.Merge(kFingerprint, sent, nullptr));
+  CHECK(ours.Merge(kFingerprint, *sent, nullptr));
   const auto merged = ours.Find(kFingerprint);
   REQUIRE(merged->closures.size() == 3);
   for (const KnownClosure& known : merged->closures) CHECK(known.owner == std::nullopt);
-  CHECK_FALSE(ours.Merge(kFingerprint, sent, nullptr));
-  CHECK_FALSE(ours.Merge(kFingerprint, testing::MakeArtifact("x", "not a manifest"), nullptr));
+  CHECK_FALSE(ours.Merge(kFingerprint, *sent, nullptr));
 }
 
 TEST_CASE("a merge of many closures of another node comes to an end, and loses none of ours") {
@@ -122,9 +121,9 @@ TEST_CASE("a merge of many closures of another node comes to an end, and loses n
   KnownClosure owned = OneFile("ours");
   owned.owner = 1000;
   ours.Add(kFingerprint, owned, kTime);
-  const ArtifactPtr sent = theirs.ForOtherNodes(kFingerprint);
-  CHECK(ours.Merge(kFingerprint, sent, nullptr));
-  CHECK_FALSE(ours.Merge(kFingerprint, sent, nullptr));
+  const auto sent = theirs.ForOtherNodes(kFingerprint);
+  CHECK(ours.Merge(kFingerprint, *sent, nullptr));
+  CHECK_FALSE(ours.Merge(kFingerprint, *sent, nullptr));
   const auto merged = ours.Find(kFingerprint);
   REQUIRE(merged->closures.size() == 21);
   CHECK(merged->closures.back().owner == uid_t{1000});

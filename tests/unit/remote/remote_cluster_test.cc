@@ -23,8 +23,8 @@ using cccl_cache::SigningKey;
 using Texts = std::vector<std::string>;
 
 const Digest kCompile = Sha256("compile");
-const SharedEntry kArtifact{EntryKind::kArtifact, Sha256("key"), Sha256("toolchain")};
-const SharedEntry kManifest{EntryKind::kManifest, Sha256("fingerprint"), Sha256("toolchain")};
+const EntryName kArtifact{EntryKind::kArtifact, Sha256("key"), Sha256("toolchain")};
+const EntryName kManifest{EntryKind::kManifest, Sha256("fingerprint"), Sha256("toolchain")};
 const std::string kDown = "-LOADING Redis is loading the dataset in memory\r\n";
 const std::string kNothing = "$0\r\n\r\n";
 const std::string kNil = "$-1\r\n";
@@ -46,7 +46,7 @@ std::string Text(const std::string& text) {
 /// Returns the entry as another node wrote it.
 std::string Written() {
   const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
-  return Text(*SignEntry(kArtifact, *Sample(), Key(), now));
+  return Text(*SignEntry(kArtifact, {.artifact = Sample()}, Key(), now));
 }
 
 /// A node that asks, and the Redis played by the test.
@@ -65,7 +65,7 @@ class Scene {
   RemoteCluster* operator->() { return &cluster_; }
   [[nodiscard]] ClusterGauges gauges() const { return cluster_.gauges(); }
 
-  void Ask(std::vector<SharedEntry> entries = {kArtifact}) {
+  void Ask(std::vector<EntryName> entries = {kArtifact}) {
     const bool asked = cluster_.Ask(
         {.entries = std::move(entries),
          .compile = kCompile,
@@ -73,7 +73,7 @@ class Scene {
         ended.get_token(),
         {.found =
              [this](const Cluster::Found& found) {
-               said.Add("found " + found.entries[0]->log);
+               said.Add("found " + found.entries[0].artifact->log);
                return true;
              },
          .compile = [this] { said.Add("compile"); },
@@ -81,9 +81,9 @@ class Scene {
     REQUIRE(asked);
   }
   /// Peeks for the artifact: "has it".
-  void Peek(std::vector<SharedEntry> entries = {kArtifact}) {
+  void Peek(std::vector<EntryName> entries = {kArtifact}) {
     cluster_.Peek({.entries = std::move(entries)}, [this](const Cluster::Peeked& peeked) {
-      const bool found = !peeked.found.empty() && peeked.found[0] != nullptr;
+      const bool found = !peeked.found.empty() && peeked.found[0];
       said.Add(std::to_string(static_cast<int>(peeked.finding)) + (found ? " found" : "") +
                (peeked.reason.empty() ? "" : " why"));
     });
@@ -140,7 +140,7 @@ TEST_CASE("a lease is taken before a compile, and ends after the result was writ
   scene.Expect("SET " + kLease, kOk);
   scene.Expect(kAsk, kNothing);
   CHECK(scene.said.Await(1) == Texts{"compile"});
-  scene->Share(kArtifact, Sample(), Account(1000));
+  scene->Share(kArtifact, {.artifact = Sample()}, Account(1000));
   scene.ended.request_stop();
   scene.Expect("SET cccl-cached:a:", kOk);
   scene.Expect("EVAL if redis.call('get',KEYS[1])==ARGV[1] then redis.call('del'", kNothing);

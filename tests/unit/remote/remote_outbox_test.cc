@@ -55,7 +55,8 @@ struct Scene {
     return options;
   }
   void Write(Account account, const std::string& name) {
-    outbox.Write(name, {EntryKind::kArtifact, Sha256(name), Sha256("toolchain")}, sample, account);
+    outbox.Write(name, {EntryKind::kArtifact, Sha256(name), Sha256("toolchain")},
+                 {.artifact = sample}, account);
   }
   [[nodiscard]] uint64_t Refused() const { return statistics.Get(Counter::kRemoteWritesFailed); }
 };

@@ -51,11 +51,11 @@ ArtifactRecord WithFile(const std::string& program, const std::string& contents)
   return record;
 }
 
-SharedEntry ArtifactOf(const ArtifactRecord& record) {
+EntryName ArtifactOf(const ArtifactRecord& record) {
   return {EntryKind::kArtifact, record.key(), {}};
 }
 
-SharedEntry ManifestOf(const ArtifactRecord& record) {
+EntryName ManifestOf(const ArtifactRecord& record) {
   return {EntryKind::kManifest, ManifestKey(record.fingerprint), {}};
 }
 
@@ -97,21 +97,21 @@ struct Bench {
         std::make_shared<const TrustList>(std::set{kKey.public_key()}), statistics, others);
     REQUIRE(WaitUntil([&] { return shelves->gauges().snapshots == snapshots; }));
   }
-  bool Ask(std::vector<SharedEntry> entries, bool serves = true) {
+  bool Ask(std::vector<EntryName> entries, bool serves = true) {
     return shelves->Ask({.entries = std::move(entries)}, ended.get_token(),
                         {.found =
                              [this, serves](const Cluster::Found& found) {
-                               for (const ArtifactPtr& each : found.entries)
-                                 Say(each == nullptr ? "nothing" : Text(*each));
+                               for (const SharedEntry& each : found.entries) Say(Text(each));
                                return serves;
                              },
                          .compile = [this] { Say("compile"); },
                          .looks_outside = {}});
   }
-  static std::string Text(const Artifact& artifact) {
-    if (!artifact.parts.empty()) return artifact.parts[0].bytes;
-    const auto manifest = DecodeManifest(artifact.log);
-    return manifest ? std::to_string(manifest->closures.size()) + " closures" : "no manifest";
+  static std::string Text(const SharedEntry& entry) {
+    if (!entry) return "nothing";
+    return entry.artifact != nullptr
+               ? entry.artifact->parts[0].bytes
+               : std::to_string(entry.manifest->closures.size()) + " closures";
   }
   void Say(const std::string& text) {
     const std::lock_guard lock(mutex);
@@ -182,7 +182,8 @@ TEST_CASE("entries of a revoked key are misses before the shelf is looked at aga
   bench.Open(1);
   const auto shelf = Shelf::LookAt(bench.directory.path(), kRules, nullptr);
   const auto reading = shelf->Read({ArtifactOf(RecordOf("one"))}, TrustList());
-  CHECK(reading.entries == std::vector<ArtifactPtr>{nullptr});
+  REQUIRE(reading.entries.size() == 1);
+  CHECK_FALSE(reading.entries[0]);
   CHECK(reading.refused == 1);
   bench.shelves->Trust(std::make_shared<const TrustList>());
   CHECK(WaitUntil([&] { return bench.shelves->gauges().snapshots == 0; }));
@@ -215,7 +216,7 @@ TEST_CASE("changed snapshots are read again, and the earlier ones stay readable"
   CHECK(second->HoldsAny({ArtifactOf(RecordOf("two"))}));
   CHECK(second->HoldsAny({ArtifactOf(RecordOf("three"))}));
   CHECK_FALSE(second->HoldsAny({ArtifactOf(RecordOf("one"))}));
-  CHECK(first->Read({ArtifactOf(RecordOf("one"))}, *kRules.trusted).entries[0] != nullptr);
+  CHECK(first->Read({ArtifactOf(RecordOf("one"))}, *kRules.trusted).entries[0]);
 }
 
 TEST_CASE("unusable files do not affect others, and are not read again until they change") {
@@ -267,7 +268,7 @@ TEST_CASE("a look-up finds the closures of all shelves and the entry itself, or 
   Bench bench;
   bench.Put("a", {WithFile("p", "1"), RecordOf("one")});
   bench.Open(1);
-  const auto peek = [&](std::vector<SharedEntry> entries) {
+  const auto peek = [&](std::vector<EntryName> entries) {
     std::promise<Cluster::Peeked> told;
     bench.shelves->Peek({.entries = std::move(entries)},
                         [&told](Cluster::Peeked peeked) { told.set_value(std::move(peeked)); });
@@ -280,7 +281,7 @@ TEST_CASE("a look-up finds the closures of all shelves and the entry itself, or 
   REQUIRE(closures.before.size() == 1);
   CHECK(closures.before[0].finding == TierFinding::kNoEntry);
   REQUIRE(closures.found.size() == 2);
-  CHECK(Bench::Text(*closures.found[1]) == "1 closures");
+  CHECK(Bench::Text(closures.found[1]) == "1 closures");
   CHECK(peek({ArtifactOf(RecordOf("none"))}).before[0].finding == TierFinding::kNoEntry);
 }
 

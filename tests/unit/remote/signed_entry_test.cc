@@ -6,11 +6,14 @@
 
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "base/codec.h"
 #include "daemon/core/lookup/entry.h"
+#include "daemon/core/lookup/manifest.h"
+#include "proto/compression.h"
 
 namespace signed_entry_test {
 
@@ -38,7 +41,7 @@ SigningKey KeyOf(uint8_t number) {
 }
 
 const TrustList kTrusted({KeyOf(1).public_key(), KeyOf(2).public_key()});
-const SharedEntry kName = {EntryKind::kArtifact, Sha256("key"), Sha256("toolchain")};
+const EntryName kName = {EntryKind::kArtifact, Sha256("key"), Sha256("toolchain")};
 
 Artifact Sample() {
   Artifact artifact;
@@ -49,8 +52,9 @@ Artifact Sample() {
   return artifact;
 }
 
-std::string Signed(const SharedEntry& name = kName, uint8_t signer = 1, sys_seconds at = kNow) {
-  Result<std::string> bytes = SignEntry(name, Sample(), KeyOf(signer), at);
+std::string Signed(const EntryName& name = kName, uint8_t signer = 1, sys_seconds at = kNow) {
+  Result<std::string> bytes =
+      SignEntry(name, {.artifact = std::make_shared<const Artifact>(Sample())}, KeyOf(signer), at);
   REQUIRE(bytes.ok());
   return *std::move(bytes);
 }
@@ -75,15 +79,15 @@ OpeningRules Rules(const TrustList& trusted = kTrusted) {
   return {.trusted = trusted, .now = kNow, .max_age = kMaxAge, .max_bytes = kMaxBytes};
 }
 
-ArtifactPtr Opened(const std::string& bytes, const SharedEntry& asked = kName,
+ArtifactPtr Opened(const std::string& bytes, const EntryName& asked = kName,
                    const OpeningRules& rules = Rules()) {
   const auto opened = OpenEntry(asked, bytes, rules);
-  const auto* artifact = std::get_if<ArtifactPtr>(&opened);
-  return artifact == nullptr ? nullptr : *artifact;
+  const auto* entry = std::get_if<SharedEntry>(&opened);
+  return entry == nullptr ? nullptr : entry->artifact;
 }
 
 /// Returns none for an accepted entry.
-std::optional<EntryRefusal> Refused(const std::string& bytes, const SharedEntry& asked = kName,
+std::optional<EntryRefusal> Refused(const std::string& bytes, const EntryName& asked = kName,
                                     const OpeningRules& rules = Rules()) {
   const auto opened = OpenEntry(asked, bytes, rules);
   const auto* refusal = std::get_if<EntryRefusal>(&opened);
@@ -98,6 +102,42 @@ TEST_CASE("an entry of any trusted node decodes to the signed artifact") {
     REQUIRE(artifact != nullptr);
     CHECK(EncodeEntry(kName.key, *artifact) == EncodeEntry(kName.key, Sample()));
   }
+}
+
+TEST_CASE(
+    "a manifest and a deposit lie as the log of an artifact, as nodes of all versions read them") {
+  const auto log_of = [](const EntryName& name, const SharedEntry& entry) {
+    const Result<std::string> bytes = SignEntry(name, entry, KeyOf(1), kNow);
+    REQUIRE(bytes.ok());
+    const std::string compressed = bytes->substr(kCompressedFrom);
+    const auto raw = cccl_cache::Decompress(
+        compressed, ZSTD_getFrameContentSize(compressed.data(), compressed.size()));
+    REQUIRE(raw);
+    const ArtifactPtr envelope = DecodeEntry(name.key, *raw);
+    REQUIRE(envelope != nullptr);
+    CHECK(envelope->parts.empty());
+    CHECK((envelope->compile_time.count() == 7) == (entry.manifest != nullptr));
+    const auto opened = OpenEntry(name, *bytes, Rules());
+    const auto* const read = std::get_if<SharedEntry>(&opened);
+    REQUIRE(read != nullptr);
+    CHECK(read->artifact == nullptr);
+    if (entry.manifest != nullptr) CHECK(*read->manifest == *entry.manifest);
+    if (entry.deposit != nullptr) CHECK(*read->deposit == *entry.deposit);
+    return envelope->log;
+  };
+  auto manifest = std::make_shared<Manifest>();
+  manifest->closures.resize(1);
+  manifest->closures[0].closure.entries = {{{0, "a.h"}, FileKind::kFile, Sha256("a"), 0}};
+  manifest->compile_time = std::chrono::microseconds(7);
+  CHECK(log_of({EntryKind::kManifest, kName.key, kName.toolchain}, {.manifest = manifest}) ==
+        EncodeManifest(*manifest));
+  const auto contents = std::make_shared<const std::string>("contents");
+  CHECK(log_of({EntryKind::kDeposit, kName.key, {}}, {.deposit = contents}) == "contents");
+}
+
+TEST_CASE("a signed entry under a manifest's name that is no manifest is corrupt") {
+  const EntryName name = {EntryKind::kManifest, kName.key, kName.toolchain};
+  CHECK(Refused(Signed(name), name) == EntryRefusal::kCorrupt);
 }
 
 TEST_CASE("an entry is smaller than its contents") {
@@ -137,11 +177,11 @@ TEST_CASE("revoked: an entry of a key that left the list is refused") {
 }
 
 TEST_CASE("swapped_between_keys: an entry is invalid for another key, toolchain or kind") {
-  const SharedEntry other_key = {kName.kind, Sha256("another"), kName.toolchain};
-  const SharedEntry other_toolchain = {kName.kind, kName.key, Sha256("another")};
-  const SharedEntry other_kind = {EntryKind::kManifest, kName.key, kName.toolchain};
-  const SharedEntry deposit = {EntryKind::kDeposit, kName.key, kName.toolchain};
-  for (const SharedEntry& other : {other_key, other_toolchain, other_kind, deposit}) {
+  const EntryName other_key = {kName.kind, Sha256("another"), kName.toolchain};
+  const EntryName other_toolchain = {kName.kind, kName.key, Sha256("another")};
+  const EntryName other_kind = {EntryKind::kManifest, kName.key, kName.toolchain};
+  const EntryName deposit = {EntryKind::kDeposit, kName.key, kName.toolchain};
+  for (const EntryName& other : {other_key, other_toolchain, other_kind, deposit}) {
     CHECK(Refused(Signed(), other) == EntryRefusal::kOtherKey);
     CHECK(Refused(Signed(other)) == EntryRefusal::kOtherKey);
     // The head of one over the rest of the other.
