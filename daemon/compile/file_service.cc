@@ -207,17 +207,19 @@ FileService::FileService(FileDescriptor channel, std::shared_ptr<JobFiles> files
     : conversation_(
           std::make_shared<Conversation>(std::move(channel), std::move(files), std::move(hung))) {
   if (error_fd() < 0) {
-    conversation_->Fail(
-        {ErrorCode::kUnavailable, "the daemon has no descriptors left to open files with"});
+    FailToStart("the daemon has no descriptors left to open files with");
     return;
   }
   try {
     thread_ = std::thread([conversation = conversation_] { conversation->Run(); });
   } catch (const std::system_error& error) {
-    conversation_->Fail(
-        {ErrorCode::kUnavailable,
-         std::string("the daemon can't start a thread to open files: ") + error.what()});
+    FailToStart(std::string("the daemon can't start a thread to open files: ") + error.what());
   }
+}
+
+void FileService::FailToStart(std::string why) {
+  failure_to_start_ = Error{ErrorCode::kUnavailable, std::move(why)};
+  Close();
 }
 
 int FileService::error_fd() const { return conversation_->error_fd(); }

@@ -63,6 +63,9 @@ class FileService {
   [[nodiscard]] int error_fd() const;
   /// Returns the error that must end the worker, or none.
   [[nodiscard]] std::optional<Error> error() const;
+  /// Returns why no question can be answered, or none. The first question then finds the channel
+  /// closed; a worker that asks nothing is not affected.
+  [[nodiscard]] const std::optional<Error>& failure_to_start() const { return failure_to_start_; }
   /// Returns the name of the file that is being waited for, or "".
   [[nodiscard]] std::string asking() const;
 
@@ -73,7 +76,10 @@ class FileService {
  private:
   class Conversation;
 
+  void FailToStart(std::string why);
+
   const std::shared_ptr<Conversation> conversation_;  ///< shared with the thread
+  std::optional<Error> failure_to_start_;
   std::thread thread_;
 };
 

@@ -73,12 +73,16 @@ void WorkerSession::CheckClock() {
   EndBecause(SessionEnd::Cause::kDeadline, files_ != nullptr ? files_->asking() : std::string());
 }
 
-/// A reply counts only if all questions were answered and none was refused.
+/// A reply counts only if all questions were answered and none was refused. If no question could be
+/// answered, a worker that replied and ended well has asked none.
 void WorkerSession::CloseFiles() {
   end_.files_in_use = !files_->Close();
   const bool refused = end_.cause == SessionEnd::Cause::kFilesRefused;
   if (end_.cause != SessionEnd::Cause::kExited && !refused) return;
   end_.refusal = files_->error();
+  if (!end_.refusal && (end_.exited->wait_status != 0 || !reply_.complete())) {
+    end_.refusal = files_->failure_to_start();
+  }
   if (!end_.refusal && end_.files_in_use && reply_.complete()) {
     end_.refusal = Error{ErrorCode::kWorkerCrashed,
                          "the worker answered before it was told about a file that it asked for"};

@@ -11,7 +11,6 @@
 
 #include "base/poll.h"
 #include "daemon/compile/protocol/packet.h"
-#include "tests/support/no_more_threads.h"
 #include "tests/support/wait_until.h"
 #include "tests/unit/compile/fake_job_files.h"
 
@@ -88,17 +87,6 @@ TEST_CASE("an error of the files reaches the session, which ends the worker") {
   scene.files->Refuse("/cccl-root-0/a.h", {ErrorCode::kFilesNeeded, "only the client can tell"});
   CHECK_FALSE(scene.Ask("/cccl-root-0/a.h"));
   CHECK(scene.End().code == ErrorCode::kFilesNeeded);
-}
-
-TEST_CASE("if no thread can be started for files, the worker is ended") {
-  std::optional<Scene> scene;
-  {
-    const NoMoreThreads none;
-    scene.emplace();
-  }
-  const Error error = scene->End();
-  CHECK(error.code == ErrorCode::kUnavailable);
-  CHECK_THAT(error.message, Contains("can't start a thread to open files"));
 }
 
 TEST_CASE("a worker with endless questions is ended") {

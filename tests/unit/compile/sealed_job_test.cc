@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <catch2/catch.hpp>
@@ -12,6 +11,7 @@
 
 #include "daemon/compile/protocol/job.h"
 #include "daemon/compile/worker_compiler.h"
+#include "tests/support/resource_bound.h"
 #include "tests/unit/compile/job_of.h"
 
 namespace cccl_cache::daemon::sealed_job_test {
@@ -25,21 +25,6 @@ CompileJob Job() {
   toolchain->nvrtc = CompilerLibrary{"/opt/cuda/lib/libnvrtc.so", {}, "13.0", {}};
   return NvrtcJobOf(std::move(toolchain), std::string(100'000, 'x'), {"-arch=sm_90"});
 }
-
-/// Limits a resource of this process while it lives.
-class Bound {
- public:
-  Bound(decltype(RLIMIT_NOFILE) resource, rlim_t most) : resource_(resource) {
-    REQUIRE(getrlimit(resource_, &before_) == 0);
-    const rlimit bound{most, before_.rlim_max};
-    REQUIRE(setrlimit(resource_, &bound) == 0);
-  }
-  ~Bound() { setrlimit(resource_, &before_); }
-
- private:
-  const decltype(RLIMIT_NOFILE) resource_;
-  rlimit before_{};
-};
 
 TEST_CASE("a sealed job holds the encoded one, and can't be changed") {
   const CompileJob job = Job();
@@ -60,7 +45,7 @@ TEST_CASE("a sealed job holds the encoded one, and can't be changed") {
 
 TEST_CASE("a job without a free descriptor is an error") {
   const CompileJob job = Job();
-  const Bound bound(RLIMIT_NOFILE, 0);
+  const ResourceBound bound(RLIMIT_NOFILE, 0);
   const auto sealed = SealJob(job);
   REQUIRE_FALSE(sealed.ok());
   CHECK(sealed.error().code == ErrorCode::kUnavailable);
@@ -71,7 +56,7 @@ TEST_CASE("a job without room is an error, not half a job") {
   const CompileJob job = Job();
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);
   {
-    const Bound bound(RLIMIT_FSIZE, 1000);
+    const ResourceBound bound(RLIMIT_FSIZE, 1000);
     const auto sealed = SealJob(job);
     REQUIRE_FALSE(sealed.ok());
     CHECK(sealed.error().code == ErrorCode::kUnavailable);

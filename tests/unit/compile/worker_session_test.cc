@@ -10,13 +10,18 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "base/child_process.h"
 #include "base/poll.h"
+#include "daemon/compile/protocol/frame.h"
 #include "daemon/compile/protocol/packet.h"
+#include "tests/support/no_more_threads.h"
+#include "tests/support/resource_bound.h"
 #include "tests/unit/compile/fake_job_files.h"
 
 namespace cccl_cache::daemon::worker_session_test {
@@ -196,12 +201,19 @@ TEST_CASE("the first reason for an end counts") {
   CHECK(end.zygote_lost);
 }
 
-/// A worker's end of the files socket, and the service at the other end.
+enum class Lack { kNothing, kThreads, kDescriptors };
+
+/// A worker's end of the files socket, and the service at the other end, which starts without what
+/// the process lacks.
 struct Questions {
-  Questions() {
+  explicit Questions(Lack lack = Lack::kNothing) {
     int fds[2];
     REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) == 0);
     worker = FileDescriptor(fds[1]);
+    std::optional<NoMoreThreads> no_threads;
+    std::optional<ResourceBound> no_descriptors;
+    if (lack == Lack::kThreads) no_threads.emplace();
+    if (lack == Lack::kDescriptors) no_descriptors.emplace(RLIMIT_NOFILE, 0);
     service =
         std::make_unique<FileService>(FileDescriptor(fds[0]), files, HungReadsOf{hung, Account(1)});
   }
@@ -246,6 +258,38 @@ TEST_CASE("a refused file ends the worker, whatever it answers") {
   CHECK(end.cause == Cause::kFilesRefused);
   CHECK(end.refusal->message == "ask the client");
   CHECK_FALSE(end.files_in_use);
+}
+
+TEST_CASE("a job without questions does not fail if no files can be served") {
+  for (const Lack lack : {Lack::kThreads, Lack::kDescriptors}) {
+    CAPTURE(static_cast<int>(lack));
+    Stage stage;
+    const Questions questions(lack);
+    stage.SaySpawned();
+    stage.WriteFrame("payload");
+    stage.Say(Exited{});
+    const SessionEnd end = stage.Run(std::chrono::minutes(1), {}, questions.service.get());
+    CHECK(end.cause == Cause::kExited);
+    CHECK(end.payload == "payload");
+  }
+}
+
+TEST_CASE("if no files can be served, the first question ends the job with the reason") {
+  const auto [lack, reason] = GENERATE(std::pair(Lack::kThreads, "can't start a thread"),
+                                       std::pair(Lack::kDescriptors, "descriptors"));
+  const bool answers = GENERATE(false, true);
+  CAPTURE(reason, answers);
+  Stage stage;
+  const Questions questions(lack);
+  REQUIRE_FALSE(SendPacket(questions.worker.get(), "/a.h").ok());
+  stage.SaySpawned();
+  if (answers) stage.WriteFrame("payload");
+  stage.Say(Exited{.wait_status = answers ? kExitFilesLost << 8 : 0});
+  const SessionEnd end = stage.Run(std::chrono::minutes(1), {}, questions.service.get());
+  REQUIRE(end.cause == Cause::kFilesRefused);
+  CHECK(end.refusal->code == ErrorCode::kUnavailable);
+  CHECK_THAT(end.refusal->message, Contains(reason));
+  CHECK_FALSE(end.payload.has_value());
 }
 
 TEST_CASE("the files are not asked after the end of the session") {
