@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cccl_cache/v1/admin.grpc.pb.h"
+#include "tests/unit/service/raw_call.h"
 #include "tests/unit/service/running_server.h"
 
 namespace cccl_cache::daemon::admin_service_test {
@@ -264,6 +265,20 @@ TEST_CASE("changed toolchains are scanned before they are listed") {
   running.toolchains.changed = false;
   running.toolchains.FinishLooking();
   CHECK(selected.get() == std::vector{true});
+}
+
+TEST_CASE("a release has one or two digests of 32 bytes") {
+  RunningServer running;
+  const auto error = [&](const std::vector<std::string>& digests) {
+    v1::AddReleaseRequest request;
+    for (const std::string& each : digests) request.add_sha256(each);
+    return CallRaw(running, "/cccl_cache.v1.Admin/AddRelease", request.SerializeAsString()).error;
+  };
+  const std::string digest(32, 'd');
+  CHECK(error({}) == "invalid-request");
+  CHECK(error({digest, digest, digest}) == "invalid-request");
+  CHECK(error({digest, "short"}) == "invalid-request");
+  CHECK(error({digest, digest}) == "toolchain-not-found");  // by the fake releases
 }
 
 }  // namespace

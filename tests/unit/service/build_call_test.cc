@@ -106,7 +106,28 @@ TEST_CASE("an error of the builder keeps its name, retry time and status") {
   CHECK(answered.status.error_message() == "the reason");
   CHECK(answered.error == "overloaded");
   CHECK(answered.retry_ms == "250");
-  CHECK(running.statistics.Get(Counter::kRefused) == 0);  // the builder counts its refusals
+}
+
+TEST_CASE("a refusal by the builder is counted by the builder alone, in each method") {
+  RunningServer running;
+  running.builder.AnswerWith([](const auto&, const auto&) {
+    return Error{ErrorCode::kOverloaded, "the reason"};
+  });
+  const std::string build = SmallRequest().SerializeAsString();
+  v1::BuildWithFilesRequest with_files;
+  *with_files.mutable_build() = SmallRequest();
+  v1::BuildManyRequest many;
+  *many.mutable_build() = SmallRequest();
+  for (const auto& [method, request] :
+       {std::pair("Build", build), std::pair("BuildInChunks", build),
+        std::pair("BuildWithFiles", with_files.SerializeAsString()),
+        std::pair("BuildMany", many.SerializeAsString())}) {
+    INFO(method);
+    const RawAnswer answer =
+        CallRaw(running, std::string("/cccl_cache.v1.Build/") + method, request);
+    CHECK((answer.error + answer.message).find("overloaded") != std::string::npos);
+    CHECK(running.statistics.Get(Counter::kRefused) == 0);
+  }
 }
 
 TEST_CASE("a caller leaves its build when its deadline passes") {
