@@ -32,6 +32,9 @@ def test_one_client_makes_the_deposit_and_all_others_get_it(daemon):
     holder = LeaseClient(daemon)
     assert holder.hear().startswith("lease ")
     waiting = [LeaseClient(daemon) for _ in range(3)]
+    dies = LeaseClient(daemon)
+    wait_for_waiters(daemon, 4)
+    dies.kill()
     wait_for_waiters(daemon, 3)
     assert holder.ask("publish what was made") == "published"
     assert [client.hear() for client in waiting] == ["hit what was made"] * 3
@@ -94,15 +97,17 @@ def test_a_client_killed_while_holding_a_lease(daemon):
     assert LeaseClient(daemon).hear() == "hit from the second"
 
 
-def test_the_daemon_killed_between_acquire_and_publish(daemon):
+@pytest.mark.parametrize("end, code, reason", (("kill", None, "nothing was deposited; acquire it again"),
+                                               ("stop", 0, "cccl-cached is stopping, and with it every lease")))
+def test_the_daemon_ended_between_acquire_and_publish(daemon, end, code, reason):
     holder = LeaseClient(daemon)
     first = int(holder.hear().split()[1])
-    daemon.kill()
+    assert getattr(daemon, end)() == code
     wait_for(lambda: holder.ask("held") == "not held", "the client to notice")
     daemon.start()
     answer = holder.ask("publish late")
     assert answer.startswith("error lease-lost"), answer
-    assert "nothing was deposited; acquire it again" in answer
+    assert reason in answer
     again = LeaseClient(daemon)
     word, fence, _ = again.hear().split()
     assert word == "lease" and int(fence) > first
