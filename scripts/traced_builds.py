@@ -20,6 +20,7 @@ PROGRAM_COUNTER = 16 * 8  # in struct user
 WITH_THREADS = 0x40000000  # __WALL
 INT3 = b"\xcc"
 FUNCTION = re.compile(r"([0-9a-f]{16}) [tTwW] (main|_ZNK?10cccl_cache.*|_ZZNK?10cccl_cache.*|cccl_cache_.*)")
+PATIENCE = 60  # seconds until the daemon has its socket
 # Threads that no caller waits for.
 BACKGROUND = {"housekeeping", "toolchains", "toolchain scan", "accounts", "log", "store writer", "idle jobs"}
 PROGRAM = '#include <cuda/std/cstdint>\nextern "C" __global__ void kernel%d(cuda::std::int32_t* x) { *x = 3; }\n'
@@ -93,9 +94,13 @@ class Tracer:
         log = open(f"{self.place.name}/log", "wb")
         self.process = subprocess.Popen([self.program.path, "--socket", self.socket, "--state-dir", f"{self.place.name}/state"],
                                         stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def start(self):
+        """Waits for the daemon, and traces it from behind its first build on."""
+        deadline = time.monotonic() + PATIENCE
         while not os.path.exists(self.socket):
-            if self.process.poll() is not None:
-                raise SystemExit(pathlib.Path(log.name).read_text())
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                raise SystemExit(f"the daemon did not start: {pathlib.Path(self.place.name, 'log').read_text()}")
             time.sleep(0.05)
         self.build(0)
         self.daemon = Traced(self.process.pid)
@@ -104,7 +109,7 @@ class Tracer:
 
     def close(self):
         self.process.kill()
-        while os.waitpid(-1, WITH_THREADS)[0] != self.process.pid:
+        while self.process.returncode is None and os.waitpid(-1, WITH_THREADS)[0] != self.process.pid:
             pass  # a thread
         self.place.cleanup()
 
@@ -163,6 +168,7 @@ def pairs_on_the_way(build, root):
     tracer = Tracer(build, root)
     found = {}
     try:
+        tracer.start()
         for way in ("miss", "hit"):
             for sides in [tracer.traced_build(number) for number in (1, 2, 3)]:
                 for side, pairs in zip(("daemon", "client"), sides):
