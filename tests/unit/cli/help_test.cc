@@ -36,7 +36,9 @@ TEST_CASE("help COMMAND prints what COMMAND --help prints, for each command") {
     CHECK(said.exit_code == 0);
     CHECK(said.output == HelpOption(path));
     CHECK(Has(said.output, "Usage: " + FullName(*command)));
-    CHECK(Has(said.output, "Example: "));
+    const size_t example = said.output.find("Example: ");
+    REQUIRE(example != std::string::npos);
+    CHECK(Has(said.output.substr(example), FullName(*command)));
   }
 }
 
