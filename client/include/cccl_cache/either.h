@@ -9,7 +9,7 @@
 namespace cccl_cache {
 
 /// A value or an error. Nothing throws. Access to the wrong alternative is a bug that an assertion
-/// catches. The daemon's code uses it as well.
+/// catches.
 template <typename T, typename E>
 class [[nodiscard]] Either {
  public:

@@ -48,7 +48,7 @@ struct Error {
 };
 
 template <typename T>
-using Result = Either<T, Error>;
+using Result = Either<T, Error>;  ///< the C++ client's Expected has another Error
 
 /// The value of operations without a value: `return Ok{};`.
 struct Ok {};
