@@ -56,8 +56,8 @@ struct BuildAnswer {
 
 /// The present numbers of running and waiting compiles and callers.
 struct BuildGauges {
-  size_t in_flight = 0;  ///< compiles that have a slot
-  size_t queued = 0;     ///< flights waiting for a slot
+  size_t in_flight = 0;  ///< compiles that run
+  size_t queued = 0;     ///< flights waiting for a slot or for memory
   size_t waiting = 0;    ///< callers waiting for a flight
   size_t idle_jobs = 0;  ///< shadow checks that wait or run
   MemoryActivity memory;

@@ -16,6 +16,11 @@ namespace {
 // Only a hint: long enough for a slot to become free under common loads.
 constexpr std::chrono::milliseconds kRetryQueued{500};
 
+/// Returns whether any of the accounts is a user of the node.
+bool HasUser(const std::vector<Account>& accounts) {
+  return !std::ranges::all_of(accounts, &Account::IsContainers);
+}
+
 /// The lowest rank goes first.
 uint64_t RankOf(BuildPriority priority) {
   switch (priority) {
@@ -138,7 +143,6 @@ void FairQueue::RemoveFromLines(std::map<uint64_t, Waiting>::iterator item) {
   if (item->second.passed_by) {
     lacking_.remove(item->first);
     memory_->EndWait();
-    added_.NotifyOne();  // for an item that let this item go first
   }
   waiting_.erase(item);
 }
@@ -148,6 +152,7 @@ bool FairQueue::Remove(uint64_t item) {
   const auto found = waiting_.find(item);
   if (found == waiting_.end()) return false;
   RemoveFromLines(found);
+  added_.NotifyOne();  // for an item that let this item go first
   return true;
 }
 
@@ -187,17 +192,16 @@ std::vector<Account> FairQueue::Ready() const {
     const Line& line = lines_.at(account);
     return line.is_urgent() || turns_ - line.last_turn >= bounds_.turns_of_others;
   });
-  return ready.empty() ? all : ready;
-}
-
-bool FairQueue::ContainersHadTheirs() const {
-  return containers_had_last_turn_ ||
-         busy_slots_.in_containers >= std::max<size_t>(bounds_.slots / 2, 1);
+  if (ready.empty()) ready = all;
+  if (busy_slots_.in_containers >= std::max<size_t>(bounds_.slots / 2, 1) && HasUser(ready)) {
+    std::erase_if(ready, std::mem_fn(&Account::IsContainers));
+  }
+  return ready;
 }
 
 Account FairQueue::FirstOf(const std::vector<Account>& ready) const {
   const auto user = std::ranges::find_if_not(ready, &Account::IsContainers);
-  if (user != ready.end() && (user == ready.begin() || ContainersHadTheirs())) {
+  if (user != ready.end() && (user == ready.begin() || containers_had_last_turn_)) {
     return *std::ranges::min_element(
         user, ready.end(), {}, [this](Account account) REQUIRES(mutex_) {
           return std::pair(account.IsContainers(),
@@ -229,13 +233,16 @@ void FairQueue::RunNow(Turn turn) {
   const Account account = turn.account;
   Take(turn.item, account);
   if (turn.memory != nullptr && turn.memory->is_shared()) {
-    for (const uint64_t passed : lacking_) ++*waiting_.at(passed).passed_by;
+    for (const uint64_t item : lacking_) {
+      Waiting& passed = waiting_.at(item);
+      if (IsFirstLacking(passed)) ++*passed.passed_by;
+    }
   }
-  if (!lacking_.empty()) added_.NotifyOne();  // there may be memory for another item
   const auto running =
       running_.insert(running_.end(), Running{turn.item, account, *turn.busy, turn.memory.get()});
   running->waits = std::make_shared<Waits>(*this, *running);
   turn.busy->Add(account, 1);
+  if (!waiting_.empty() && busy_slots_.in_all < bounds_.slots) added_.NotifyOne();
   ++running_of_[account];
   ++changes_;
   changed_.NotifyOne();
@@ -376,36 +383,50 @@ std::optional<FairQueue::Turn> FairQueue::Try(Account account, bool may_share, H
   return std::nullopt;
 }
 
-std::optional<std::pair<uint64_t, Account>> FairQueue::Overdue() const {
-  const bool user_waits =
-      std::ranges::any_of(rotation_, [](Account account) { return !account.IsContainers(); });
+bool FairQueue::IsFirstLacking(const Waiting& waiting) const {
+  return std::ranges::any_of(waiting.lines, [this](const auto& place_in) REQUIRES(mutex_) {
+    const auto& [account, place] = place_in;
+    const std::map<Place, Entry>& items = lines_.at(account).items;
+    return std::none_of(items.begin(), items.find(place),
+                        [this](const auto& before) REQUIRES(mutex_) {
+                          return waiting_.at(before.second.item).passed_by.has_value();
+                        });
+  });
+}
+
+std::optional<uint64_t> FairQueue::Overdue(const std::vector<Account>& ready) const {
+  const bool containers_yield = containers_had_last_turn_ && HasUser(ready);
   for (const uint64_t item : lacking_) {
     const Waiting& waiting = waiting_.at(item);
-    if (*waiting.passed_by < kMaxPassedBy) continue;
     for (const auto& [account, place] : waiting.lines) {
-      const bool yields = account.IsContainers() && user_waits && ContainersHadTheirs();
-      if (!yields && MayTakeFreeSlot(account)) return std::pair(item, account);
+      const uint64_t most =
+          place.priority == BuildPriority::kWarmUp ? bounds_.turns_of_others : kMaxPassedBy;
+      if (*waiting.passed_by < most) continue;
+      if (containers_yield && account.IsContainers()) continue;
+      if (std::ranges::count(ready, account) > 0) return item;
     }
   }
   return std::nullopt;
 }
 
 std::optional<FairQueue::Turn> FairQueue::NextTurn() {
-  const auto overdue = Overdue();
+  std::vector<Account> ready = Ready();
+  const std::optional<uint64_t> overdue = Overdue(ready);
+  HeldInAll* busy = &busy_slots_;
   if (busy_slots_.in_all >= bounds_.slots) {
-    for (const Account& account : Relieved().accounts) {
-      if (auto turn = Try(account, !overdue, &busy_relief_slots_)) return turn;
-    }
-    return std::nullopt;
+    busy = &busy_relief_slots_;
+    ready = Relieved().accounts;
   }
   if (overdue) {
-    const auto& [item, account] = *overdue;
-    const Entry& entry = lines_.at(account).items.at(waiting_.at(item).lines.at(account));
-    if (auto turn = Try(entry, account, true, &busy_slots_)) return turn;
+    for (const auto& [account, place] : waiting_.at(*overdue).lines) {
+      if (std::ranges::count(ready, account) == 0) continue;
+      const Entry& entry = lines_.at(account).items.at(place);
+      if (auto turn = Try(entry, account, true, busy)) return turn;
+    }
   }
-  for (std::vector<Account> ready = Ready(); !ready.empty();) {
+  while (!ready.empty()) {
     const Account next = FirstOf(ready);
-    if (auto turn = Try(next, !overdue, &busy_slots_)) return turn;
+    if (auto turn = Try(next, !overdue, busy)) return turn;
     std::erase(ready, next);
   }
   return std::nullopt;

@@ -34,12 +34,14 @@ namespace cccl_cache::daemon {
 /// before it, and a queue of warm-ups gets a turn after `turns_of_others` turns of other queues.
 ///
 /// Containers: while a user of the node waits, containers get no two successive turns, and at most
-/// half of the slots. They share turns along the tree of control groups: the groups below one group
-/// take turns for its share. A container that makes groups thus gains no turn.
+/// half of the slots. If no waiting user's memory fits, they may get successive turns. They share
+/// turns along the tree of control groups: the groups below one group take turns for its share. A
+/// container that makes groups thus gains no turn.
 ///
 /// Memory: an item whose memory does not fit lets other items go first, also in its own queue.
-/// While items wait for memory, users without a running item come first. After `kMaxPassedBy`
-/// others have passed an item by taking shared memory, it is next, and they get only memory of the
+/// While items wait for memory, users without a running item come first. Items that take shared
+/// memory pass the first item of each queue that waits for memory. After `kMaxPassedBy` others (for
+/// a warm-up, `turns_of_others`) have passed an item, it is next, and others get only memory of the
 /// reserve (CompileMemory).
 ///
 /// Parking: after an item has waited for its requester's files for `park_after` in total, each
@@ -66,7 +68,7 @@ class FairQueue {
     uint64_t turns_of_others = 64;
   };
   using Run = std::function<void(uint64_t item)>;
-  /// The number of starts that may pass an item whose memory does not fit.
+  /// The number of starts that may pass an item, except a warm-up, whose memory does not fit.
   static constexpr size_t kMaxPassedBy = 8;
 
   /// Receives the beginning and end of a running item's waits for its requester. Does nothing after
@@ -162,15 +164,17 @@ class FairQueue {
   void LookOut(std::stop_token stop);
   /// Returns the next item to run. It has its memory, if it needs any.
   std::optional<Turn> NextTurn() REQUIRES(mutex_);
-  /// Returns the accounts that may get a free slot, in rotation.
+  /// Returns the accounts that may get a free slot, in rotation. Containers that hold half of the
+  /// slots may not if a user may.
   std::vector<Account> Ready() const REQUIRES(mutex_);
   /// Returns which of these accounts has the next turn.
   Account FirstOf(const std::vector<Account>& ready) const REQUIRES(mutex_);
-  [[nodiscard]] bool ContainersHadTheirs() const REQUIRES(mutex_);
-  /// Returns an item that was passed by `kMaxPassedBy` others while it waited for memory, so that
-  /// it must be next as soon as its memory fits; and one of the accounts in whose queues it waits,
-  /// one that may take a free slot now. None if there is no such item.
-  [[nodiscard]] std::optional<std::pair<uint64_t, Account>> Overdue() const REQUIRES(mutex_);
+  /// Returns whether it is the first item in one of its queues that waits for memory.
+  [[nodiscard]] bool IsFirstLacking(const Waiting& waiting) const REQUIRES(mutex_);
+  /// Returns the oldest item of these accounts that was passed so often while it waited for memory
+  /// that it must be next as soon as its memory fits. None if there is no such item.
+  [[nodiscard]] std::optional<uint64_t> Overdue(const std::vector<Account>& ready) const
+      REQUIRES(mutex_);
   /// Takes memory for the first item of the account whose memory fits.
   std::optional<Turn> Try(Account account, bool may_share, HeldInAll* busy) REQUIRES(mutex_);
   std::optional<Turn> Try(const Entry& entry, Account account, bool may_share, HeldInAll* busy)

@@ -114,8 +114,6 @@ class Flights {
   /// was not looked up.
   void Land(uint64_t flight, const std::shared_ptr<const BuildPlan>& plan, const Peer& peer,
             const FlightResult& flight_result, const Manifest* known);
-  /// Compiles a program under canonical names, if its result under the real names is known from the
-  /// same user. Returns whether no path shows, so that the flight has ended.
 
   const Parts parts_;
   const StartAgain start_again_;

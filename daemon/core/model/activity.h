@@ -21,7 +21,7 @@ namespace cccl_cache::daemon {
 
 /// Sent over the wire: values never change, and are those in admin.proto.
 enum class FlightState : uint8_t {
-  kQueued = 1,   ///< waits for a slot
+  kQueued = 1,   ///< waits for a slot or for memory
   kRunning = 2,  ///< is compiled
   kLeased = 3,   ///< a client makes a deposit
 };
@@ -50,14 +50,14 @@ struct AccountActivity {
 struct MemoryActivity {
   uint64_t expected_bytes = 0;
   uint64_t limit_bytes = 0;  ///< 0 for no limit
-  size_t waiting = 0;        ///< compiles that wait for memory although a slot is free
+  size_t waiting = 0;        ///< compiles that wait for memory, idle compiles included
 };
 
 /// Waiting and running builds.
 struct BuildActivity {
   size_t slots = 0;
-  size_t running = 0;  ///< more than the slots if relief slots are in use; some may wait for memory
-  size_t queued = 0;   ///< flights
+  size_t running = 0;  ///< more than the slots if relief slots are in use or items are parked
+  size_t queued = 0;   ///< flights that wait for a slot or for memory
   size_t waiting = 0;  ///< callers
   std::vector<FlightActivity> flights;
   size_t more_flights = 0;  ///< number of flights that are not listed

@@ -35,7 +35,8 @@ constexpr CounterInfo kCounters[] = {
      "Programs compiled to PTX as well, which is searched for paths because their output can't "
      "be."},
     {Counter::kMemoryWaits, "memory_waits_total", "",
-     "Compiles that waited beside a free slot until their memory fitted compile_memory_limit."},
+     "Compiles, background ones included, that waited until their memory fitted "
+     "compile_memory_limit."},
     {Counter::kRememberedFailures, "remembered_failures_total", "",
      "Compile errors returned again without another attempt."},
     {Counter::kCompileFailures, "compile_failures_total", "",

@@ -119,9 +119,9 @@ v1::StatsReply DescribeStatistics(const AdminSources& sources) {
   AddGauge(reply, "store_limit_bytes", static_cast<double>(sources.store_limit),
            "Size above which artifacts are evicted, in bytes.");
   AddGauge(reply, "clients", static_cast<double>(sources.clients()), "Open connections.");
-  AddGauge(reply, "in_flight", static_cast<double>(building.in_flight),
-           "Compiles that have a slot.");
-  AddGauge(reply, "queued", static_cast<double>(building.queued), "Compiles that wait for a slot.");
+  AddGauge(reply, "in_flight", static_cast<double>(building.in_flight), "Compiles that run.");
+  AddGauge(reply, "queued", static_cast<double>(building.queued),
+           "Compiles that wait for a slot or for memory.");
   AddGauge(reply, "waiting", static_cast<double>(building.waiting),
            "Callers that wait for a compile.");
   AddGauge(reply, "idle_jobs", static_cast<double>(building.idle_jobs),
@@ -132,7 +132,7 @@ v1::StatsReply DescribeStatistics(const AdminSources& sources) {
   AddGauge(reply, "compile_memory_limit_bytes", static_cast<double>(memory.limit_bytes),
            "Memory above which compiles wait, in bytes; 0: no limit.");
   AddGauge(reply, "waiting_for_memory", static_cast<double>(memory.waiting),
-           "Compiles that wait for memory beside a free slot.");
+           "Compiles that wait for memory, background ones included.");
   const DepositGauges deposits = sources.deposits.gauges();
   AddGauge(reply, "deposits", static_cast<double>(deposits.kept.entries), "Stored deposits.");
   AddGauge(reply, "deposit_bytes", static_cast<double>(deposits.kept.bytes),

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -51,23 +52,28 @@ struct Compile {
 };
 using CompilePtr = std::unique_ptr<Compile>;
 
-/// The queue has more slots than a test needs.
+/// The queue has more slots than most tests need.
 class Scene {
  public:
+  explicit Scene(const FairQueue::Bounds& bounds = {.slots = 32})
+      : queue(
+            bounds, [this](uint64_t item) { Run(item); }, &memory, [this] { ++asked_for_room; }) {}
   /// Records that a compile of this kind has just ended and needed this much.
   void Learn(const Kind& kind, uint64_t bytes, bool ended = true) {
     const auto running = memory.TryStart(kind);
     running->peak_bytes = bytes;
     running->ended = ended;
   }
-  CompilePtr Start(uint64_t size, Account account) {
+  CompilePtr Start(uint64_t size, Account account,
+                   BuildPriority priority = BuildPriority::kNormal) {
     auto compile = std::make_unique<Compile>(*this, ++compiles_);
-    Wants(*compile, size, account);
+    Wants(*compile, size, account, priority);
     return compile;
   }
   /// Of this account, too.
-  void Wants(const Compile& compile, uint64_t size, Account account) {
-    CHECK(queue.Add(compile.number, account, BuildPriority::kNormal, KindOf(size, account)).ok());
+  void Wants(const Compile& compile, uint64_t size, Account account,
+             BuildPriority priority = BuildPriority::kNormal) {
+    CHECK(queue.Add(compile.number, account, priority, KindOf(size, account)).ok());
   }
   CompilePtr StartIdle(uint64_t size, Account account) {
     auto compile = std::make_unique<Compile>(*this, ++compiles_);
@@ -81,9 +87,10 @@ class Scene {
   CompilePtr RunsIdle(uint64_t size, Account account = kAnn) {
     return Started(StartIdle(size, account));
   }
-  CompilePtr Waits(uint64_t size, Account account = kAnn) {
+  CompilePtr Waits(uint64_t size, Account account = kAnn,
+                   BuildPriority priority = BuildPriority::kNormal) {
     const size_t before = memory.activity().waiting;
-    auto compile = Start(size, account);
+    auto compile = Start(size, account, priority);
     REQUIRE(WaitUntil([&] { return memory.activity().waiting == before + 1; }));
     return compile;
   }
@@ -140,8 +147,7 @@ class Scene {
   std::set<uint64_t> ended_;
 
  public:
-  FairQueue queue{
-      {.slots = 32}, [this](uint64_t item) { Run(item); }, &memory, [this] { ++asked_for_room; }};
+  FairQueue queue;
 };
 
 void Compile::End() {
@@ -358,6 +364,75 @@ TEST_CASE("a compile that is cancelled while it waits for memory unblocks later 
   large->End();
   CHECK(small->WaitUntilStarted());
   CHECK(scene.memory.activity().waiting == 0);
+}
+
+TEST_CASE("memory that one compile frees starts all that fit") {
+  Scene scene;
+  scene.Know({20, 750});
+  const auto bob = scene.Runs(750, kBob);
+  std::vector<CompilePtr> of_ann;
+  for (size_t i = 0; i < 30; ++i) of_ann.push_back(scene.Start(20, kAnn));
+  REQUIRE(WaitUntil([&] { return scene.memory.activity().waiting == FairQueue::kMaxPassedBy; }));
+  bob->End();
+  for (const CompilePtr& compile : of_ann) CHECK(compile->WaitUntilStarted());
+}
+
+TEST_CASE("one large compile at a time of a user gets memory before others' compiles") {
+  Scene scene;
+  scene.Know({100, 140, 300, 600});
+  const auto runs = scene.Runs(300, kCarl);
+  const auto large = scene.Waits(600);
+  const auto next = scene.Waits(600);
+  for (size_t i = 0; i < FairQueue::kMaxPassedBy; ++i) scene.Runs(100, kCarl)->End();
+  runs->End();
+  REQUIRE(large->WaitUntilStarted());
+  const auto of_carl = scene.Runs(140, kCarl);
+}
+
+TEST_CASE("a warm-up that waits for memory delays no other build after a few of these") {
+  Scene scene;
+  scene.Know({100, 200, 300, 600});
+  const auto runs = scene.Runs(300, kCarl);
+  const auto warm_up = scene.Waits(600, kAnn, BuildPriority::kWarmUp);
+  for (size_t i = 0; i < FairQueue::kMaxPassedBy; ++i) scene.Runs(100, kCarl)->End();
+  const auto of_ann = scene.Runs(200);
+}
+
+TEST_CASE("a compile of several users that was passed often starts as soon as it fits for one") {
+  Scene scene;
+  scene.Know({100, 300, 700});
+  const auto idle = scene.RunsIdle(300);
+  const auto runs = scene.Runs(300, kCarl);
+  const auto wanted = scene.Waits(700);
+  scene.Wants(*wanted, 300, kBob);
+  for (size_t i = 0; i < FairQueue::kMaxPassedBy; ++i) scene.Runs(100, kCarl)->End();
+  runs->End();
+  CHECK(wanted->WaitUntilStarted());
+}
+
+TEST_CASE("containers get at most half of the slots while a user of the node waits for memory") {
+  Scene scene({.slots = 4});
+  scene.Know({50, 300, 600});
+  const auto idle = scene.RunsIdle(300);
+  const auto ann = scene.Waits(600);
+  const auto one = scene.Runs(1, Account(kFirstContainerUser + 1));
+  const auto two = scene.Runs(1, Account(kFirstContainerUser + 2));
+  const auto three = scene.Start(1, Account(kFirstContainerUser + 3));
+  for (size_t i = 0; i < 4; ++i) scene.Runs(50, kBob)->End();
+  CHECK(scene.queue.waiting() == 2);
+  ann->End();
+  CHECK(three->WaitUntilStarted());
+}
+
+TEST_CASE("a compile that was passed often gets freed memory in a relief slot too") {
+  Scene scene({.slots = 1, .relief_slots = 1, .relief_after = std::chrono::milliseconds(1)});
+  scene.Know({100, 300, 600});
+  const auto idle = scene.RunsIdle(300);
+  const auto large = scene.Waits(600, kBob);
+  for (size_t i = 0; i < FairQueue::kMaxPassedBy; ++i) scene.Runs(100, kCarl)->End();
+  const auto runs = scene.Runs(100, kCarl);
+  idle->End();
+  CHECK(large->WaitUntilStarted());
 }
 
 TEST_CASE("the expected need of a kind rises at once and falls little by little") {
