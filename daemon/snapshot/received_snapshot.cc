@@ -94,25 +94,29 @@ Status ReceivedSnapshot::CheckSize(uint64_t bytes) const {
                            options_.shared ? "store_limit" : "private_limit_per_uid")};
 }
 
-Status ReceivedSnapshot::CheckCharges(const SnapshotReader& reader) const {
+Status ReceivedSnapshot::CheckDeposits(const SnapshotReader& reader) const {
   uint64_t bytes = 0;
-  uint64_t least_of_entries = 0;
   const std::string unread = reader.ForEach([&](const SnapshotItem& item, uint64_t) {
     if (item.kind == SnapshotKind::kDeposit) {
       bytes += DepositIndex::Charge(ContentsSize(item.name_space, item.bytes));
-    } else if (!options_.shared) {
-      least_of_entries += PrivateEntries::kLeastCharge;
     }
     return true;
   });
   if (!unread.empty()) return Refused(unread);
-  if (Status fits = CheckSize(least_of_entries); !fits) return fits;
   if (bytes <= options_.deposit_limit_bytes) return Ok{};
   return Error{ErrorCode::kOverloaded,
                fmt::format("the snapshot's deposits take {} bytes, and a user may have {} bytes of "
                            "them together: make a smaller one with filters, or raise the daemon's "
                            "deposit_limit_per_uid",
                            bytes, options_.deposit_limit_bytes)};
+}
+
+uint64_t ReceivedSnapshot::PrivateCharge(const SnapshotItem& item, const Record& record) const {
+  const auto* const entry = std::get_if<ArtifactRecord>(&record);
+  if (options_.shared || entry == nullptr) return 0;
+  constexpr uint64_t kLeast = PrivateEntries::kLeastCharge;
+  const uint64_t manifest = entry->closure.entries.empty() ? 0 : kLeast;
+  return std::max(item.bytes + kRecordOverhead, kLeast) + manifest;
 }
 
 Result<SnapshotSummary> ReceivedSnapshot::Finish() {
@@ -124,9 +128,11 @@ Result<SnapshotSummary> ReceivedSnapshot::Finish() {
   if (const std::string wrong = reader.Verify(); !wrong.empty()) return Refused(wrong);
   const uint64_t bytes = reader.record_bytes() + reader.count() * kRecordOverhead;
   if (Status fits = CheckSize(bytes); !fits) return fits.error();
-  if (Status fit = CheckCharges(reader); !fit) return fit.error();
-  const Status sound =
-      ForEachRecord(reader, [](const auto&, const auto&) -> Status { return Ok{}; });
+  if (Status fit = CheckDeposits(reader); !fit) return fit.error();
+  uint64_t charged = 0;
+  const Status sound = ForEachRecord(reader, [&](const SnapshotItem& item, const auto& record) {
+    return CheckSize(charged += PrivateCharge(item, record));
+  });
   if (!sound) return sound.error();
 
   SnapshotSummary summary;

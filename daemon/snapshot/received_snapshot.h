@@ -47,8 +47,11 @@ class ReceivedSnapshot final : public IncomingSnapshot {
   [[nodiscard]] Status Admit(const SnapshotItem& item) const;
   /// Returns an error if this many bytes may not be inserted at once.
   [[nodiscard]] Status CheckSize(uint64_t bytes) const;
-  /// Returns an error unless all records fit: the last ones would evict the first ones.
-  [[nodiscard]] Status CheckCharges(const SnapshotReader& reader) const;
+  /// Returns an error unless all deposits fit: the last ones would evict the first ones.
+  [[nodiscard]] Status CheckDeposits(const SnapshotReader& reader) const;
+  /// Returns the bytes that a record counts against a user's limit of private entries, with its
+  /// manifest. Records of one program share a manifest; it is counted for each.
+  [[nodiscard]] uint64_t PrivateCharge(const SnapshotItem& item, const Record& record) const;
 
   SpoolFile file_;
   uint64_t received_ = 0;

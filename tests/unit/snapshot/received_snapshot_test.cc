@@ -100,6 +100,28 @@ TEST_CASE("private entries of which not all can be kept are refused before the f
   CHECK(receiver.Receive(SnapshotNamed({"one", "two"})).ok());
 }
 
+TEST_CASE("a private entry that depends on files counts its manifest too") {
+  const auto snapshot = [](const std::vector<std::string>& names) {
+    std::vector<StoredRecord> records;
+    for (const std::string& name : names) {
+      ArtifactRecord record = RecordOf(name);
+      record.closure.entries = {{{0, "a.h"}, FileKind::kFile, Sha256("a"), 0}};
+      records.push_back(StoredFrom(record));
+    }
+    return SnapshotOf(std::move(records));
+  };
+  Receiver receiver;
+  receiver.shared = false;
+  receiver.limit = 3 * PrivateEntries::kLeastCharge;
+  const auto refused = receiver.Receive(snapshot({"one", "two"}));
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().code == ErrorCode::kOverloaded);
+  CHECK(receiver.kept.empty());
+  CHECK(receiver.Receive(snapshot({"one"})).ok());
+  receiver.shared = true;
+  CHECK(receiver.Receive(snapshot({"one", "two"})).ok());
+}
+
 TEST_CASE("present entries are counted separately") {
   Receiver receiver;
   receiver.there = true;
