@@ -116,7 +116,7 @@ const char* WhyRefused(EntryRefusal refusal) {
     case EntryRefusal::kCorrupt:
       break;
   }
-  return "corrupt: its contents are not what was signed";
+  return "corrupt: its contents are not what was signed, or no entry that this version reads";
 }
 
 char LetterOf(EntryKind kind) {
@@ -546,7 +546,7 @@ void RemoteCluster::End(uint64_t id) {
 
 void RemoteCluster::Share(const EntryName& name, const SharedEntry& entry, Account account) {
   if (!options_.key || !link_.connected()) return;
-  if (FootprintOf(entry) > options_.entry_limit) {
+  if (EncodedSizeOf(entry) > options_.entry_limit) {
     return statistics_.Add(Counter::kRemoteStayHome);
   }
   outbox_.Write(NameOf(name), name, entry, account);

@@ -106,9 +106,15 @@ bool InTime(std::chrono::sys_seconds time, const OpeningRules& rules) {
 uint64_t FootprintOf(const SharedEntry& entry) {
   if (entry.artifact != nullptr) return entry.artifact->Footprint();
   if (entry.deposit != nullptr) return entry.deposit->size();
-  uint64_t bytes = 0;
-  for (const KnownClosure& known : entry.manifest->closures) bytes += BytesOf(known.closure);
+  uint64_t bytes = sizeof(Manifest);
+  for (const KnownClosure& known : entry.manifest->closures) {
+    bytes += sizeof(KnownClosure) + BytesOf(known.closure);
+  }
   return bytes;
+}
+
+uint64_t EncodedSizeOf(const SharedEntry& entry) {
+  return entry.manifest != nullptr ? EncodeManifest(*entry.manifest).size() : FootprintOf(entry);
 }
 
 Result<std::string> SignEntry(const EntryName& name, const SharedEntry& entry,

@@ -26,6 +26,7 @@ enum class EntryRefusal : uint8_t {
   kExpired,    ///< too old, or signed in the future
   kTooLarge,   ///< larger, decompressed, than the caller's limit
   kCorrupt,    ///< validly signed, but the contents have another digest or are no entry
+               ///< that this version reads
 };
 
 /// The rules for accepting an entry. The list must outlive the call.
@@ -41,6 +42,10 @@ inline constexpr std::chrono::seconds kMaxClockAhead{600};
 
 /// Returns roughly how many bytes an entry, which is not empty, holds in memory.
 [[nodiscard]] uint64_t FootprintOf(const SharedEntry& entry);
+
+/// Returns roughly how many bytes an entry, which is not empty, has when encoded, before
+/// compression.
+[[nodiscard]] uint64_t EncodedSizeOf(const SharedEntry& entry);
 
 /// Returns the signed bytes of an entry, which may be stored where every node can write.
 /// kInvalidRequest: it is too large for any node. kUnavailable: no memory.

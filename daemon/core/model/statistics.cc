@@ -105,7 +105,7 @@ constexpr CounterInfo kCounters[] = {
     {Counter::kRemoteTooLarge, "remote_oversized_total", "",
      "Entries in Redis that are larger than this node takes."},
     {Counter::kRemoteCorrupt, "remote_corrupt_total", "",
-     "Entries in Redis whose contents are not what was signed."},
+     "Entries in Redis whose contents are not what was signed, or that this version can't read."},
     {Counter::kRemoteWrites, "remote_writes_total", "", "Entries written to Redis."},
     {Counter::kRemoteWritesFailed, "remote_writes_failed_total", "",
      "Entries that could not be written to Redis."},

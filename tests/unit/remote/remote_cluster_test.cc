@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/core/lookup/manifest.h"
+#include "daemon/remote/signed_entry.h"
 #include "tests/support/wait_until.h"
 #include "tests/unit/remote/fake_redis.h"
 
@@ -145,6 +147,24 @@ TEST_CASE("a lease is taken before a compile, and ends after the result was writ
   scene.Expect("SET cccl-cached:a:", kOk);
   scene.Expect("EVAL if redis.call('get',KEYS[1])==ARGV[1] then redis.call('del'", kNothing);
   CHECK(scene.Count(Counter::kRemoteLeases) == 1);
+}
+
+TEST_CASE("a manifest is as large as its encoding, not as it is in memory") {
+  const uint64_t limit = RemoteCluster::Options().entry_limit;
+  const auto share = [&](Scene& scene, size_t entries) {
+    auto manifest = std::make_shared<Manifest>();
+    manifest->closures.resize(1);
+    manifest->closures[0].closure.entries.resize(entries, {.kind = FileKind::kFile});
+    const SharedEntry entry{.manifest = manifest};
+    CHECK(FootprintOf(entry) > limit);
+    scene->Share(kManifest, entry, Account(1000));
+  };
+  Scene scene;
+  share(scene, limit / sizeof(ClosureEntry) + 1);
+  scene.Expect("SET cccl-cached:m:", kOk);
+  CHECK(scene.Count(Counter::kRemoteStayHome) == 0);
+  share(scene, limit / sizeof(Digest));
+  CHECK(scene.Count(Counter::kRemoteStayHome) == 1);
 }
 
 TEST_CASE("a compile begins when an answer is late, and a late answer is still used") {
