@@ -59,7 +59,7 @@ void PrivateStore::Load(Database& database) {
     Note(place, usage);
     const Account account = usage_.AccountOf(place.uid);
     while (const auto loser = usage_.MustGiveWay(account, 0)) {
-      if (!DropOldest(database, *loser, kAnyGeneration)) return;
+      if (!DropOldest(database, *loser, kAnyGeneration)) break;
     }
   }
 }

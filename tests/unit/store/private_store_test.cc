@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/store/private_store.h"
 
+#include <sys/resource.h>
+
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <csignal>
 #include <latch>
 #include <memory>
 #include <optional>
@@ -14,6 +17,7 @@
 #include "daemon/core/lookup/entry.h"
 #include "daemon/store/memory_store.h"
 #include "daemon/store/rows.h"
+#include "tests/unit/store/open_database.h"
 #include "tests/unit/store/store_scene.h"
 
 namespace cccl_cache::daemon::private_store_test {
@@ -308,6 +312,40 @@ TEST_CASE("a start evicts a user's oldest entries down to lowered limits") {
     for (uint64_t i = 3; i <= 4; ++i) CHECK_FALSE(scene->own().MayHave(kAlice, Key(i)));
     CHECK(Has(scene, kBob, 1));
   }
+}
+
+/// Makes this process's writes to files fail.
+class NoWrites {
+ public:
+  NoWrites() {
+    std::signal(SIGXFSZ, SIG_IGN);
+    REQUIRE(getrlimit(RLIMIT_FSIZE, &before_) == 0);
+    const rlimit none{0, before_.rlim_max};
+    REQUIRE(setrlimit(RLIMIT_FSIZE, &none) == 0);
+  }
+  ~NoWrites() { setrlimit(RLIMIT_FSIZE, &before_); }
+  NoWrites(const NoWrites&) = delete;
+  NoWrites& operator=(const NoWrites&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST_CASE("a start that can't evict finds all entries") {
+  store_test::OpenDatabase database;
+  DatabaseSlot slot;
+  slot.Set(database.Release());
+  Statistics statistics;
+  PrivateStore before({}, slot, nullptr, statistics);
+  for (uint64_t i = 1; i <= 3; ++i) {
+    REQUIRE(before.Put(kAlice, Key(i), Numbered(i, kBytes), i));
+  }
+  PrivateStore after({kBytes, kBytes}, slot, nullptr, statistics);
+  {
+    const NoWrites no_writes;
+    after.Load(*slot.Get());
+  }
+  for (uint64_t i = 1; i <= 3; ++i) CHECK(after.MayHave(kAlice, Key(i)));
 }
 
 TEST_CASE("a row whose entry is gone is a miss, and no longer counts") {
