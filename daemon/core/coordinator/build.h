@@ -212,6 +212,7 @@ struct Build {
     step = Step::kPlan;
     awaited = {};
     findings = {};
+    if (dry_run) dry_run->manifest = nullptr;
   }
 };
 using BuildPtr = std::unique_ptr<Build>;

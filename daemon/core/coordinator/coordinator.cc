@@ -141,6 +141,7 @@ void BuildCoordinator::Advance(BuildPtr build) {
         if (auto* const entry = std::get_if<PlanEntry>(&build->awaited)) {
           if (const auto hit = std::move(entry->hit)) return AnswerHit(std::move(build), *hit, {});
           build->findings.manifest = std::move(entry->manifest);
+          build->awaited = {};
         }
         const auto& manifest = build->ToCompare();
         if (manifest == nullptr || manifest->closures.empty()) {

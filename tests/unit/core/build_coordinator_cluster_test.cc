@@ -22,6 +22,7 @@ using testing::IncludesLocal;
 using testing::kBob;
 using testing::MakeRequest;
 using testing::SourceAsOutput;
+using testing::Succeed;
 using testing::TextOf;
 
 /// One node of the cluster, with one waiting build.
@@ -278,6 +279,25 @@ TEST_CASE("a build of other nodes is explained as their hit, and not copied") {
   }
   CHECK(node.bench.disk.size() == 0);
   CHECK(cluster.asked() == 0);
+}
+
+TEST_CASE("a build of other nodes under its real paths is explained as their hit") {
+  const auto shows_path = [](const CompileJob& job, int call) -> Result<CompileOutput> {
+    if (const auto output = IncludesLocal(job, call); !output) return output.error();
+    return Succeed(job.program_name + " in " + job.visible_working_directory);
+  };
+  FakeCluster cluster;
+  Node there(cluster, shows_path);
+  there.bench.files.disk->Write("/home/someone/local.h", "plain");
+  there.Start("a");
+  cluster.Last().asker.compile();
+  cluster.Last(2).asker.compile();
+  CHECK(there.Answer().outcome == Outcome::kBuilt);
+  Node here(cluster, shows_path);
+  here.bench.files.disk->Write("/home/someone/local.h", "plain");
+  const Explanation explanation = Explain(here, "a");
+  CHECK(explanation.verdict == Verdict::kHit);
+  CHECK(explanation.tier == TierName::kRemote);
 }
 
 TEST_CASE("a program with its own headers is explained by their contents on this node") {
