@@ -6,8 +6,8 @@
 
 namespace cccl_cache {
 
-/// Returns the kernel's id of this boot of the node, as the kernel spells it. Empty if it is
-/// unknown.
+/// Returns the kernel's random id of the machine's current boot (/proc/sys/kernel/random/boot_id).
+/// Empty if the file can't be read.
 [[nodiscard]] std::string BootId();
 
 }  // namespace cccl_cache

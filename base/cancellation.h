@@ -6,11 +6,11 @@
 
 namespace cccl_cache {
 
-/// While an object of this class lives, pthread_cancel() does not end the thread that made it.
-/// Functions that foreign programs call hold one: a thread that ended inside them would leave locks
-/// and connections in an undefined state, and its stack can't unwind through functions that are
-/// noexcept. A pending cancellation acts at the thread's next cancellation point. Usable in signal
-/// handlers.
+/// While an object of this class lives, pthread_cancel() does not end the thread that made it. Each
+/// function that foreign programs call makes such an object. A thread that ended inside such a
+/// function would leave locks and connections in an undefined state, and its stack can't unwind
+/// through functions that are noexcept. A cancellation that is requested meanwhile takes effect at
+/// the thread's first cancellation point after the object is destroyed. Usable in signal handlers.
 class CancellationDisabled {
  public:
   CancellationDisabled() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }

@@ -17,8 +17,8 @@
 
 #include "base/poll.h"
 
-// These functions are newer than the C library that the Python wheel is compiled for. They are null
-// where the wheel runs with a C library before 2.34.
+// These functions are newer than the C library that the Python wheel is compiled for. If the
+// process has a C library before 2.34, or 2.32 for the second one, the pointer is null.
 extern "C" [[gnu::weak]] int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t*,
                                                                       int) noexcept;
 extern "C" [[gnu::weak]] const char* sigabbrev_np(int) noexcept;
@@ -28,19 +28,21 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// The settings that posix_spawn applies to the child before it runs the program. Not copyable.
+/// The file actions and attributes that posix_spawn applies to the child before it runs the
+/// program. Not copyable.
 class SpawnPlan {
  public:
   SpawnPlan(int given, int number) {
     posix_spawn_file_actions_init(&actions_);
     posix_spawnattr_init(&attributes_);
-    // The descriptor moves before the streams are opened, because its number may be one of 0 to 2.
+    // The descriptor is duplicated before the streams are opened, because it may itself have a
+    // number from 0 to 2, which opening a stream would overwrite.
     posix_spawn_file_actions_adddup2(&actions_, given, number);
     for (int stream = 0; stream <= STDERR_FILENO; ++stream) {
       if (stream == number) continue;
       posix_spawn_file_actions_addopen(&actions_, stream, "/dev/null", O_RDWR, 0);
     }
-    // A host program may have descriptors that are not close-on-exec.
+    // Closes all other descriptors in the child. Those of a host program may lack close-on-exec.
     if (posix_spawn_file_actions_addclosefrom_np != nullptr) {
       const int rest = std::max(number, STDERR_FILENO) + 1;
       posix_spawn_file_actions_addclosefrom_np(&actions_, rest);
@@ -72,8 +74,9 @@ class SpawnPlan {
   posix_spawnattr_t attributes_;
 };
 
-/// Returns a descriptor of the process, if its inode differs from those of the program's other
-/// descriptors. Before Linux 6.9, all process descriptors and eventfds share one inode.
+/// Returns a pidfd of the process, or an invalid descriptor before Linux 6.9. There all pidfds and
+/// eventfds share one inode, so VerifiedDescriptor could not distinguish them. Sets `gone` to
+/// whether the process does not exist any more.
 VerifiedDescriptor OpenProcess(pid_t pid, bool* gone) {
   FileDescriptor process = OpenPidfd(pid);
   *gone = !process.valid() && errno == ESRCH;
@@ -82,8 +85,8 @@ VerifiedDescriptor OpenProcess(pid_t pid, bool* gone) {
   return own ? VerifiedDescriptor(std::move(process)) : VerifiedDescriptor();
 }
 
-/// Returns whether this program has a child with this pid that was not reaped yet. That is the
-/// started child or, if the host program has reaped it, a later child of the host program.
+/// Returns whether this program has an unreaped child with this pid. Normally that is the started
+/// child. If the host program has reaped that one, it may be a later child of the host program.
 bool IsChild(pid_t pid, siginfo_t* info) {
   return waitid(P_PID, static_cast<id_t>(pid), info, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
@@ -93,8 +96,8 @@ bool IsChild(pid_t pid) {
   return IsChild(pid, &ignored);
 }
 
-/// Waits for the child and returns how it ended. Uses the child's descriptor if there is one,
-/// because another child of the host program may have the pid by now.
+/// Waits for the child, reaps it, and returns how it ended. Waits by `pidfd` unless it is negative,
+/// because another child of the host program may have got the pid.
 std::string Reap(int pidfd, pid_t pid) {
   const bool by_descriptor = pidfd >= 0;
   siginfo_t end{};
@@ -134,14 +137,15 @@ std::string ChildProcess::End(milliseconds patience) {
   const pid_t pid = std::exchange(pid_, 0);
   if (pid == 0) return "an earlier end";
   if (gone_) return "an unknown end";
-  // The descriptor is opened before the child is looked up, so that it can't be of another process.
+  // The pidfd is opened first. If the pid still belongs to a child of this program afterwards, the
+  // pidfd refers to that child.
   const FileDescriptor opened = OpenPidfd(pid);
   const int verified = pidfd_.Get();
   const int process = verified >= 0 ? verified : IsChild(pid) ? opened.get() : -1;
   if (process >= 0) {
     if (!WaitReadable(process, patience)) KillProcess(process);
   } else if (IsChild(pid)) {
-    kill(pid, SIGKILL);  // before Linux 5.3
+    kill(pid, SIGKILL);  // pidfd_open does not exist before Linux 5.3
   }
   const std::string end = Reap(verified, pid);
   pidfd_ = VerifiedDescriptor();

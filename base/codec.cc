@@ -11,7 +11,7 @@
 namespace cccl_cache {
 namespace {
 
-/// Shorter texts are copied, because a separate piece costs more than the copy.
+/// Texts below this size in bytes are copied, because a separate piece costs more than the copy.
 constexpr size_t kCopyBelow = 4096;
 
 }  // namespace

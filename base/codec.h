@@ -20,13 +20,13 @@
 ///   C text           = text NUL       the length does not count the NUL
 namespace cccl_cache {
 
-/// Takes untrusted values from the front of some bytes. The first value that is truncated or out of
-/// range is an error, after which every value is zero or empty. Views point into the bytes, which
-/// must outlive them. Not thread-safe.
+/// Decodes values from the front of untrusted bytes. If a value is truncated or out of range, the
+/// reader records an error, and all later values are zero or empty. Returned views point into the
+/// bytes, which must outlive them. Not thread-safe.
 class ByteReader {
  public:
-  static constexpr size_t kEmptyText = 8;   ///< bytes of an empty text
-  static constexpr size_t kEmptyCText = 9;  ///< bytes of an empty C text
+  static constexpr size_t kEmptyText = 8;   ///< encoded size of an empty text
+  static constexpr size_t kEmptyCText = 9;  ///< encoded size of an empty C text
 
   explicit ByteReader(std::string_view bytes) : rest_(bytes) {}
 
@@ -79,15 +79,17 @@ class ByteReader {
 
   std::string_view Text() { return Bytes(Take<uint64_t>()); }
 
-  /// Takes a text that is a C string in place. After an error, returns an empty C string.
+  /// Takes a text that is followed by a NUL, so that the view's data() is a C string. After an
+  /// error, returns an empty C string.
   std::string_view CText() {
     const std::string_view text = Text();
     if (Bytes(1) != std::string_view("\0", 1)) Fail();
     return ok_ ? text : std::string_view("");
   }
 
-  /// Takes the number of entries that follow, each of at least `entry_bytes` bytes. Fails if the
-  /// rest can't hold them, so that it is safe to reserve memory for the entries.
+  /// Takes the number of entries that follow, each encoded in at least `entry_bytes` bytes. Fails
+  /// if the remaining bytes can't hold so many entries, so that the caller may reserve memory for
+  /// them.
   size_t Count(size_t entry_bytes) {
     const size_t count = Take<uint32_t>();
     if (count > rest_.size() / entry_bytes) Fail();
@@ -100,7 +102,7 @@ class ByteReader {
     rest_ = {};
   }
   [[nodiscard]] bool ok() const { return ok_; }
-  /// Returns the bytes that are left. After an error it is empty.
+  /// Returns the bytes that were not taken yet; empty after an error.
   [[nodiscard]] std::string_view rest() const { return rest_; }
   /// Returns whether there was no error and nothing is left.
   [[nodiscard]] bool complete() const { return ok_ && rest_.empty(); }
@@ -110,8 +112,8 @@ class ByteReader {
   bool ok_ = true;
 };
 
-/// Appends values. A long text is not copied but referenced: it must stay unchanged as long as the
-/// writer is used. Not thread-safe.
+/// Encodes values one after the other. A long text is not copied but referenced: its bytes must
+/// stay unchanged as long as the writer is used. Not thread-safe.
 class ByteWriter {
  public:
   /// Appends an integer, or a flag or enumerator as one byte.
@@ -129,22 +131,22 @@ class ByteWriter {
   ByteWriter& Bytes(std::string_view bytes);
   ByteWriter& Text(std::string_view text);
   ByteWriter& CText(std::string_view text) { return Text(text).Put('\0'); }
-  /// A temporary text can't be referenced.
+  /// A long text is referenced, so a temporary one would be destroyed before its bytes are used.
   template <std::same_as<std::string> Temporary>
   ByteWriter& Text(Temporary&& text) = delete;
   template <std::same_as<std::string> Temporary>
   ByteWriter& CText(Temporary&& text) = delete;
 
-  /// Returns the number of bytes.
+  /// Returns the size in bytes of all appended values.
   [[nodiscard]] size_t size() const { return size_; }
-  /// Returns all bytes as one string, with room for `more` of them.
+  /// Returns all bytes as one string, with capacity for `more` further bytes.
   [[nodiscard]] std::string Joined(size_t more = 0) const;
-  /// Writes all bytes to a blocking descriptor. If that is a socket, the process must ignore
-  /// SIGPIPE. Returns 0 or errno.
+  /// Writes all bytes to a blocking descriptor. If it is a socket, the process must ignore SIGPIPE.
+  /// Returns 0 or an errno value.
   [[nodiscard]] int WriteTo(int fd) const;
 
  private:
-  /// A run of bytes. They are in own_ at `offset` if `external` is null.
+  /// A run of bytes. If `external` is null, the bytes are in own_ at `offset`.
   struct Piece {
     const char* external = nullptr;
     size_t offset = 0;

@@ -9,8 +9,9 @@
 
 namespace cccl_cache {
 
-/// For a child between fork() and exec(). Has the kernel kill the child when the thread that forked
-/// it ends. Returns false if `parent`, the process that forked it, has ended already.
+/// To be called in a child between fork() and exec(). Has the kernel kill the child when the thread
+/// that called fork() ends. Returns false if the process that called fork(), with the pid `parent`,
+/// has already ended.
 inline bool EndWithParent(pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   // getppid() is 0 if the parent is outside the child's process namespace.

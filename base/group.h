@@ -13,12 +13,13 @@
 
 namespace cccl_cache {
 
-/// Returns the id of the group with this name on this machine. Thread-safe.
+/// Returns the gid of the group with this name on this machine; none if there is no such group.
+/// Thread-safe.
 [[nodiscard]] inline std::optional<gid_t> GroupNamed(const std::string& name) {
   constexpr size_t kMaxBytes = size_t{1} << 28;
   group entry = {};
   group* found = nullptr;
-  // The buffer must hold all members of the group.
+  // getgrnam_r() needs a buffer for the names of all members of the group.
   std::vector<char> buffer(1 << 16);
   while (getgrnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found) == ERANGE &&
          buffer.size() < kMaxBytes) {

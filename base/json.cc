@@ -13,7 +13,7 @@
 namespace cccl_cache {
 namespace {
 
-// Returns the number of a character of at most three bytes.
+// Returns the code point of one UTF-8 sequence of at most three bytes.
 uint32_t CodePoint(std::string_view character) {
   uint32_t code = static_cast<uint8_t>(character.front());
   if (character.size() > 1) code &= character.size() == 2 ? 0x1f : 0x0f;
@@ -96,7 +96,7 @@ JsonWriter& JsonWriter::Unsigned(uint64_t number) {
 }
 
 JsonWriter& JsonWriter::Number(double number) {
-  constexpr double kExact = 9007199254740992.0;  // 2^53
+  constexpr double kExact = 9007199254740992.0;  // 2^53; a double can hold all smaller integers
   if (!std::isfinite(number)) number = 0;
   if (std::trunc(number) == number && std::abs(number) <= kExact) {
     return Integer(static_cast<int64_t>(number));

@@ -10,8 +10,8 @@
 
 namespace cccl_cache {
 
-/// Appends the text as a JSON string with quotes. A byte that is not UTF-8 becomes U+FFFD.
-/// Characters that could steer a terminal are escaped.
+/// Appends the text as a JSON string in quotes. A byte that is not well-formed UTF-8 becomes
+/// U+FFFD. Characters for which SteersTerminal() is true are escaped.
 void AppendJsonString(std::string& json, std::string_view text);
 
 /// Writes one JSON value with indentation and commas. Not thread-safe.
@@ -27,7 +27,7 @@ class JsonWriter {
   JsonWriter& String(std::string_view text);
   JsonWriter& Integer(int64_t number);
   JsonWriter& Unsigned(uint64_t number);
-  /// Writes a number, without a fraction if it is integral.
+  /// Writes a number, without a fraction if it is integral. An infinite number or NaN becomes 0.
   JsonWriter& Number(double number);
   JsonWriter& Boolean(bool value);
 

@@ -16,14 +16,15 @@
 
 namespace cccl_cache {
 
-/// A bounded cache that evicts the least recently used entries first. Each user has a share. A user
-/// above its share loses its own oldest entry. Above the total, the user with the most bytes loses
-/// its oldest entry. An entry with more bytes than a share is refused. Insert first evicts each
-/// user's oldest entries that have expired.
+/// A bounded cache that evicts the least recently used entries first. Each user has the same
+/// limits. If a user exceeds them, that user's oldest entry is evicted. If all users together
+/// exceed the total limits, the oldest entry of the user with the most bytes is evicted. An entry
+/// with more bytes than one user may have is not stored. Insert() first evicts entries that have
+/// expired.
 ///
-/// `User` is the type of a share's owner: a uid, an account. By default all entries are of one
-/// user. Not thread-safe: the owner locks, and destroys the entries that Insert and Remove return
-/// after it has unlocked.
+/// `User` identifies the user to whom an entry is charged: a uid, an account. By default all
+/// entries are charged to one user. Not thread-safe: the owner of the cache locks. It should
+/// destroy the entries that Insert() and Remove() return after it has unlocked.
 ///
 /// BuildHistory can't use this class: its builds share closures, so the bytes of an entry depend on
 /// the other entries.
@@ -38,8 +39,7 @@ class PerUserLru {
     uint64_t max_bytes_per_user = max_bytes;
     size_t max_entries = std::numeric_limits<size_t>::max();
     size_t max_entries_per_user = max_entries;
-    Time::duration lifetime = Time::duration::max();  ///< counted from Insert, not from the last
-                                                      ///< use
+    Time::duration lifetime = Time::duration::max();  ///< counted from Insert(), not from Use()
   };
 
   struct Entry {
@@ -61,7 +61,7 @@ class PerUserLru {
   PerUserLru(const PerUserLru&) = delete;
   PerUserLru& operator=(const PerUserLru&) = delete;
 
-  // `now` matters only with a lifetime.
+  // The argument `now` matters only if Limits::lifetime is set.
 
   /// Returns null if the entry is absent or expired. Does not count as a use.
   [[nodiscard]] const Entry* Find(const Key& key, Time now = {}) const {
@@ -77,8 +77,8 @@ class PerUserLru {
     return &found->second->value;
   }
 
-  /// Adds the entry as the user's newest, and replaces an entry with the same key. Returns the
-  /// replaced and evicted entries, which may include the new one.
+  /// Adds an entry as the newest of its user, and replaces an entry with the same key. Returns the
+  /// replaced and the evicted entries. If the new entry is too large, it is among them.
   [[nodiscard]] Entries Insert(User user, Key key, Value value, uint64_t bytes, Time now = {}) {
     Entries gone = Remove(key);
     if (limits_.lifetime != Time::duration::max()) {
@@ -101,7 +101,7 @@ class PerUserLru {
     return gone;
   }
 
-  /// Returns the entry, or nothing if it is absent.
+  /// Removes the entry and returns it. Returns an empty list if it is absent.
   [[nodiscard]] Entries Remove(const Key& key) {
     Entries gone;
     if (const auto found = by_key_.find(key); found != by_key_.end()) {
@@ -117,7 +117,7 @@ class PerUserLru {
     bytes_ = 0;
   }
 
-  /// Returns the users that have entries.
+  /// Returns the users that have entries, with their entries.
   [[nodiscard]] const std::map<User, Share>& users() const { return users_; }
   [[nodiscard]] size_t size() const { return by_key_.size(); }
   [[nodiscard]] uint64_t bytes() const { return bytes_; }
@@ -128,7 +128,8 @@ class PerUserLru {
   [[nodiscard]] bool Expired(const Entry& entry, Time now) const {
     return now - entry.inserted >= limits_.lifetime;
   }
-  // Returns the user that must lose its oldest entry after `user` has got one, or the end.
+  // Returns the user whose oldest entry must be evicted after an entry of `user` was added. Returns
+  // users_.end() if no limit is exceeded.
   [[nodiscard]] typename Users::iterator Loser(const User& user) {
     const auto bytes = [](const auto& each) { return each.second.bytes; };
     const auto entries = [](const auto& each) { return each.second.oldest_first.size(); };
@@ -147,7 +148,7 @@ class PerUserLru {
       MoveOut(user, own.begin(), gone);
     }
   }
-  // Removes the user too if this was its last entry.
+  // Moves the entry to `gone`. If it was the last entry of the user, the user is removed too.
   void MoveOut(typename Users::iterator user, typename Entries::iterator entry, Entries& gone) {
     Share& share = user->second;
     share.bytes -= entry->bytes;

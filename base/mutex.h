@@ -8,8 +8,8 @@
 #include <stop_token>
 #include <utility>
 
-// Clang checks these with -Wthread-safety: https://clang.llvm.org/docs/ThreadSafetyAnalysis.html.
-// Other compilers see nothing.
+// Clang checks these attributes with -Wthread-safety:
+// https://clang.llvm.org/docs/ThreadSafetyAnalysis.html. For other compilers the macros are empty.
 #if defined(__clang__)
 #define CCCL_CACHE_THREAD_ATTRIBUTE(x) __attribute__((x))
 #else
@@ -23,23 +23,24 @@
 #define GUARDED_BY(mutex) CCCL_CACHE_THREAD_ATTRIBUTE(guarded_by(mutex))
 /// The object that the member points to is read and written only with the mutex locked.
 #define PT_GUARDED_BY(mutex) CCCL_CACHE_THREAD_ATTRIBUTE(pt_guarded_by(mutex))
-/// The function is called with the mutex locked. On a lambda the macro follows the parameters.
+/// The caller of the function must have locked the mutex. On a lambda, the macro follows the
+/// parameters.
 #define REQUIRES(...) CCCL_CACHE_THREAD_ATTRIBUTE(requires_capability(__VA_ARGS__))
-/// The function locks the mutex itself, so it is called without the lock.
+/// The function locks the mutex itself. The caller must not have locked it.
 #define EXCLUDES(...) CCCL_CACHE_THREAD_ATTRIBUTE(locks_excluded(__VA_ARGS__))
-/// The function is not checked; a comment says why it is safe.
+/// Clang does not check the function. A comment at the function says why it is safe.
 #define NO_THREAD_SAFETY_ANALYSIS CCCL_CACHE_THREAD_ATTRIBUTE(no_thread_safety_analysis)
 
 namespace cccl_cache {
 
-/// std::mutex for Clang's analysis, which does not know that of libstdc++.
+/// A std::mutex that Clang's thread safety analysis knows. It does not know the one of libstdc++.
 class CCCL_CACHE_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
  public:
   Mutex() = default;
   Mutex(const Mutex&) = delete;
   Mutex& operator=(const Mutex&) = delete;
 
-  // The names of the standard library, which CondVar's implementation calls.
+  // std::condition_variable_any, on which CondVar is based, calls these names.
   void lock() CCCL_CACHE_THREAD_ATTRIBUTE(acquire_capability()) { mutex_.lock(); }
   void unlock() CCCL_CACHE_THREAD_ATTRIBUTE(release_capability()) { mutex_.unlock(); }
   bool try_lock() CCCL_CACHE_THREAD_ATTRIBUTE(try_acquire_capability(true)) {
@@ -68,9 +69,9 @@ class CCCL_CACHE_THREAD_ATTRIBUTE(scoped_lockable) MutexLock {
   std::unique_lock<Mutex> lock_;
 };
 
-/// A condition variable for Mutex. A condition is a function that returns bool. It runs with the
-/// mutex locked, so a lambda has the form `[this]() REQUIRES(mutex_) { ... }`. A wait unlocks the
-/// mutex meanwhile and returns the last value of the condition.
+/// A condition variable for Mutex. A condition is a function that returns bool. It is called with
+/// the mutex locked, so as a lambda it has the form `[this]() REQUIRES(mutex_) { ... }`. While a
+/// wait sleeps, the mutex is unlocked. Each wait returns the last result of the condition.
 class CondVar {
  public:
   void NotifyOne() { changed_.notify_one(); }
@@ -90,7 +91,7 @@ class CondVar {
       REQUIRES(mutex) {
     return changed_.wait_for(mutex, longest, std::move(condition));
   }
-  /// As above, but a stop request ends the wait.
+  /// Like the functions above, but a stop request ends the wait too.
   template <typename Condition>
   bool Wait(Mutex& mutex, std::stop_token stop, Condition condition) REQUIRES(mutex) {
     return changed_.wait(mutex, std::move(stop), std::move(condition));

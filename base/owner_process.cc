@@ -12,15 +12,16 @@
 namespace cccl_cache {
 namespace {
 
-/// The number of a process. The kernel clears it in a child.
+/// The number that identifies a process. The kernel sets it to 0 in a forked child.
 using Number = std::atomic<uint64_t>;
 
-constinit Number unmarked = 0;  ///< used if no page could be mapped for the number
+constinit Number unmarked = 0;  ///< used if the kernel can't clear memory in forked children
 constinit std::atomic<Number*> this_owner{nullptr};
-/// The last number in use by this process and the processes whose memory it copied.
+/// The largest number of this process and of the processes from which it was forked.
 constinit std::atomic<uint64_t> numbers{0};
 
-/// Returns a place for the number that the kernel clears in a child's copy.
+/// Maps a page for the number which the kernel clears in a forked child (MADV_WIPEONFORK). Returns
+/// null if the kernel can't do this.
 Number* MapNumber() {
   void* const page =
       mmap(nullptr, sizeof(Number), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -6,12 +6,13 @@
 
 namespace cccl_cache {
 
-/// Identifies the process that made the object. A child has a copy of its parent's objects and may
-/// have its parent's pid too, because each can be process 1 of its own namespace. The process is
-/// therefore identified by its memory, which the kernel marks as copied in a child. Processes that
-/// share their memory (vfork(), CLONE_VM) count as one. Without such marks (before Linux 4.14, some
-/// emulators) the class uses fork() and the pid. It reads only memory, takes no lock and, after the
-/// first object, allocates nothing. Usable in signal handlers.
+/// Identifies the process that made the object. A child has copies of its parent's objects, and can
+/// even have its parent's pid, because each may be process 1 of its own pid namespace. Processes
+/// are therefore distinguished by a number in memory that the kernel clears in a child. Processes
+/// with common memory (vfork(), CLONE_VM) count as one. Where the kernel can't clear memory (before
+/// Linux 4.14, some emulators), the class uses pthread_atfork() and the pid instead. After the
+/// first object, it reads only memory, takes no lock and allocates nothing. Usable in signal
+/// handlers.
 class OwnerProcess {
  public:
   OwnerProcess() : number_(Current()) {}
@@ -22,7 +23,7 @@ class OwnerProcess {
  private:
   static uint64_t Current();
 
-  uint64_t number_;  ///< unique among the processes whose memory was copied
+  uint64_t number_;  ///< differs from the numbers of the process's ancestors and children
 };
 
 }  // namespace cccl_cache

@@ -14,8 +14,9 @@
 
 namespace cccl_cache {
 
-/// Returns the process that connected to this Unix socket or, for a client's socket, the process
-/// that listens. Invalid: see errno, which is ENOPROTOOPT before Linux 6.5.
+/// Returns a pidfd of the process at the other end of a Unix socket: the process that connected or,
+/// on a client's socket, the process that listens. Returns an invalid descriptor, with errno set,
+/// on an error: ENOPROTOOPT before Linux 6.5.
 [[nodiscard]] inline FileDescriptor PeerPidfd(int socket) {
   int fd = -1;
   socklen_t size = sizeof(fd);
@@ -23,7 +24,7 @@ namespace cccl_cache {
   return FileDescriptor(fd);
 }
 
-/// Returns whether the process of a valid pidfd is alive. Its pid was not reused then.
+/// Returns whether the process of a valid pidfd is alive. While it is, its pid can't be reused.
 [[nodiscard]] inline bool IsAlive(const FileDescriptor& pidfd) {
   pollfd ended{pidfd.get(), POLLIN, 0};
   return poll(&ended, 1, 0) == 0;

@@ -17,7 +17,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::microseconds kMoment{100};
-/// At least one of 2^6 waits begins with a poll.
+/// Limits the backoff: after many polls without a result, one of 2^6 calls still polls.
 constexpr unsigned kMaxInVain = 6;
 
 bool IsReadable(int socket) {

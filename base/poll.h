@@ -9,13 +9,13 @@
 
 namespace cccl_cache {
 
-/// Polls a socket for a moment before its thread sleeps. An answer from the daemon's memory, or a
-/// file from its disk cache, comes sooner than an idle processor wakes. After polls without a
-/// result, later polls are skipped with exponential backoff, so that a thread that waits for
-/// compiles or for a processor sleeps at once. Not thread-safe.
+/// Polls a socket for 100 microseconds before the calling thread sleeps. The daemon answers from
+/// memory or its disk cache faster than an idle processor wakes up. After polls without a result,
+/// SeesReadable() skips later polls with exponential backoff, so that a thread that waits for a
+/// compile sleeps at once. Not thread-safe.
 class Glance {
  public:
-  /// Returns whether there is something to read. False: the caller should sleep.
+  /// Returns whether the socket is readable. If not, the caller should sleep until it is.
   [[nodiscard]] bool SeesReadable(int socket);
 
  private:
@@ -23,12 +23,12 @@ class Glance {
   unsigned left_out_ = 0;
 };
 
-/// Waits until the descriptor is readable, which includes the end of its peer. Returns false if
-/// `patience` ran out first.
+/// Waits until the descriptor is readable, or its peer has closed the connection. Returns false if
+/// neither happened within `patience`.
 [[nodiscard]] bool WaitReadable(int fd, std::chrono::milliseconds patience);
 
-/// A descriptor that is readable after a stop request, for a poll loop with a stop_token. Used by
-/// the thread that made it. The request may come from any thread.
+/// A descriptor that becomes readable when a stop is requested, so that poll() can wait for a
+/// stop_token. Used by the thread that made it. Any thread may request the stop.
 class StopEvent {
  public:
   explicit StopEvent(std::stop_token stop);
@@ -45,7 +45,7 @@ class StopEvent {
   };
 
   FileDescriptor event_;
-  std::stop_callback<Signal> callback_;  ///< after event_, so destroyed before it
+  std::stop_callback<Signal> callback_;  ///< declared last: it uses event_
 };
 
 }  // namespace cccl_cache

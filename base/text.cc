@@ -12,7 +12,7 @@
 namespace cccl_cache {
 namespace {
 
-/// Returns the number of insertions, deletions and replacements that turn one text into the other.
+/// Returns the least number of insertions, deletions and replacements that turn `a` into `b`.
 size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
@@ -27,9 +27,10 @@ size_t EditDistance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-/// Returns whether a character is an explicit mark of Unicode's bidirectional algorithm (UAX 9).
+/// Returns whether the character is one of the explicit directional marks of Unicode's
+/// bidirectional algorithm (UAX 9).
 bool ChangesDirection(std::string_view character) {
-  // Comparing UTF-8 compares the code points.
+  // UTF-8 sequences have the same order as their code points, so strings are compared.
   return character == "\u061c" || (character >= "\u200e" && character <= "\u200f") ||
          (character >= "\u202a" && character <= "\u202e") ||
          (character >= "\u2066" && character <= "\u2069");

@@ -15,13 +15,15 @@ class TokenBucket {
   TokenBucket(double at_once, double per_second, Clock::time_point now)
       : at_once_(at_once), per_second_(per_second), left_(at_once), refilled_(now) {}
 
-  /// Returns whether one more event is allowed at `now`, which never decreases.
+  /// Returns whether one more event is allowed at `now`, and counts it. `now` must not decrease
+  /// from call to call.
   [[nodiscard]] bool Take(Clock::time_point now) {
     if (!HasAny(now)) return false;
     left_ -= 1;
     return true;
   }
-  /// Charges `count` events, allowed or not. No event is allowed until they are paid.
+  /// Counts `count` events, even if they exceed the limit. No further event is allowed until the
+  /// bucket has refilled.
   void Charge(double count, Clock::time_point now) {
     Refill(now);
     left_ -= count;
@@ -30,7 +32,7 @@ class TokenBucket {
     Refill(now);
     return left_ >= 1;
   }
-  /// Returns the number of charged events that are not paid yet.
+  /// Returns the number of counted events for which the bucket has not refilled yet.
   [[nodiscard]] double Owed(Clock::time_point now) {
     Refill(now);
     return at_once_ - left_;

@@ -18,36 +18,38 @@ namespace cccl_cache {
 ///   }
 ///   if (!reader.ok()) ...
 ///
-/// The bytes are untrusted: no length counts beyond its message, and values take no more memory
-/// than on the wire. After the first error Next returns 0, and values are 0 and empty. A group is
-/// an error, and so is a field whose type differs from that of the called function. Not
-/// thread-safe; the bytes must outlive the reader.
+/// The bytes are untrusted. A length that exceeds the message is an error, and values take no more
+/// memory than their encoding. Groups are an error, and so is a field whose type differs from that
+/// of the called function. After the first error, Next() returns 0, and values are 0 or empty. Not
+/// thread-safe. The bytes must outlive the reader.
 class ProtoReader {
  public:
   explicit ProtoReader(std::string_view message) : piece_(message), left_(message.size()) {}
-  /// The span of pieces must outlive the reader too.
+  /// The array behind `pieces`, too, must outlive the reader.
   explicit ProtoReader(std::span<const std::string_view> pieces);
 
-  /// Returns the number of the next field, or 0 if there is none.
+  /// Returns the number of the next field. Returns 0 at the end of the message or after an error.
   [[nodiscard]] uint32_t Next();
   [[nodiscard]] bool ok() const { return ok_; }
 
-  /// Return the value of the current field. At most one of these functions may be called, once.
+  /// These functions return the value of the current field. For each field, at most one of them may
+  /// be called, and only once.
   [[nodiscard]] uint64_t Number();
   [[nodiscard]] double Real();
   [[nodiscard]] std::string Bytes();
-  /// Returns bytes that must be UTF-8.
+  /// Returns a field of type string. A value that is not UTF-8 is an error.
   [[nodiscard]] std::string Text();
-  /// Returns bytes without a copy. The reader's message must be in one piece.
+  /// Returns a view of the field's bytes. Only for a message that is in one piece.
   [[nodiscard]] std::string_view View();
-  /// Returns a reader of the message in the field. An error in that message is an error of this
-  /// reader too, which must not move meanwhile.
+  /// Returns a reader of the message in the field. An error in that reader is recorded in this
+  /// reader too, so this reader must not be moved or destroyed while the other is in use.
   [[nodiscard]] ProtoReader Message();
-  /// Returns the field with its tag, encoded. The reader's message must be in one piece.
+  /// Returns the encoded field, tag included. Only for a message that is in one piece.
   [[nodiscard]] std::string_view Whole();
 
-  /// Returns whether the current field holds bytes. They may be packed numbers: then Message()
-  /// returns a reader whose more() and NextOfNumbers() read them.
+  /// Returns whether the current field has a length and bytes. If the field is a repeated number,
+  /// these are packed numbers: Message() returns a reader for them, to be read by NextOfNumbers()
+  /// as long as more() is true.
   [[nodiscard]] bool is_bytes() const { return type_ == kLengthDelimited; }
   [[nodiscard]] bool more() const { return left_ > 0; }
   [[nodiscard]] uint64_t NextOfNumbers() { return Varint(kMaxVarint); }
@@ -59,22 +61,23 @@ class ProtoReader {
   static constexpr int kMaxSmallVarint = 5;
 
   void Fail();
-  /// Marks the current field as read. Returns false, and records an error, if the field has another
-  /// type.
+  /// Marks the current field as read. If the field has another type, or was read before, records an
+  /// error and returns false.
   bool Begin(Type type);
   uint64_t Varint(int longest);
   uint64_t Length();
   void Skip(uint64_t bytes);
   void SkipField();
-  /// Returns the longest run of bytes, up to `most`, in the message and the current piece.
+  /// Removes and returns the next bytes of the current piece, at most `most`, and at most up to the
+  /// end of the message.
   std::string_view Take(uint64_t most);
 
   std::span<const std::string_view> pieces_;  ///< the pieces after the current one
   std::string_view piece_;                    ///< the rest of the current piece
   uint64_t left_ = 0;                         ///< bytes left in the message
-  const char* field_ = nullptr;               ///< the current field's tag, if it is in one piece
+  const char* field_ = nullptr;               ///< start of the current field's tag; used by Whole()
   ProtoReader* outer_ = nullptr;              ///< the reader of the enclosing message
-  uint8_t type_ = 0;                          ///< of the current field
+  uint8_t type_ = 0;                          ///< wire type of the current field
   bool unread_ = false;
   bool ok_ = true;
 };
@@ -82,17 +85,17 @@ class ProtoReader {
 /// Writes the fields of a protobuf message as the generated code writes them. Not thread-safe.
 class ProtoWriter {
  public:
-  /// `usual_bytes` is the size to which the message can grow without a reallocation.
+  /// Reserves memory for a message of `usual_bytes` bytes. Larger messages are possible.
   explicit ProtoWriter(size_t usual_bytes = 0) { bytes_.reserve(usual_bytes); }
 
-  /// Writes nothing if the value is 0.
+  /// Writes a number of type uint32, uint64, bool or enum. Writes nothing if the value is 0.
   ProtoWriter& Number(uint32_t field, uint64_t value);
-  /// Writes nothing if the value is empty.
+  /// Writes a field of type bytes or string. Writes nothing if the value is empty.
   ProtoWriter& Bytes(uint32_t field, std::string_view value);
-  /// Writes the field even if the message is empty.
+  /// Writes an encoded message as a field, even if it is empty.
   ProtoWriter& Message(uint32_t field, std::string_view message);
-  /// Writes the tag and length of a field. The caller writes its `length` bytes next, here or
-  /// elsewhere.
+  /// Writes the tag and length of a field with a length. The caller must supply the `length` bytes
+  /// next: with Fields(), or by sending them after these bytes.
   ProtoWriter& Head(uint32_t field, uint64_t length);
   /// Writes complete encoded fields.
   ProtoWriter& Fields(std::string_view fields);
@@ -100,7 +103,7 @@ class ProtoWriter {
   ProtoWriter& Varint(uint64_t value);
 
   [[nodiscard]] const std::string& bytes() const { return bytes_; }
-  /// Returns the bytes, and begins a new message.
+  /// Returns the written bytes and empties the writer.
   [[nodiscard]] std::string Take() { return std::exchange(bytes_, {}); }
 
  private:

@@ -40,7 +40,8 @@ std::vector<std::string> CompilerOptions(const BuildArguments& arguments, const 
   return options;
 }
 
-// Reads the headers into `contents`, which must have its final size: the build refers to the texts.
+// Reads the headers' files into `contents`. The build refers to these texts, so the caller must
+// have reserved enough elements that the vector never reallocates.
 Expected<Done> ReadHeaders(const BuildArguments& arguments, std::vector<std::string>* contents,
                            NvrtcBuild* build) {
   for (const std::string& header : arguments.headers) {
@@ -76,7 +77,7 @@ int Run(const BuildArguments& arguments, const CommonOptions& common) {
   build.options = CompilerOptions(arguments, *plan);
   build.name_expressions = arguments.name_expressions;
   build.append_toolchain_headers = true;
-  // The variables that NVRTC reads.
+  // NVRTC reads these environment variables, so the daemon needs their values.
   for (const char* variable : {"NVRTC_APPEND_FLAGS", "NVRTCWIZ"}) {
     if (const char* value = std::getenv(variable)) build.environment.push_back({variable, value});
   }
@@ -99,8 +100,9 @@ void AddArguments(CLI::App* command, BuildArguments* arguments) {
                       "Name of the program in messages and for quoted includes (default: FILE)");
 }
 
-/// Returns an error if a file is CUDA C++ where compiled code is expected: the compilers' own error
-/// does not name the cause.
+/// Returns an error if an input has an extension of CUDA C++ source (.cu, .cuh) although compiled
+/// code is expected. The compilers' own message would not name the cause. `build` is the command to
+/// suggest.
 Expected<Done> CheckCompiled(const std::vector<std::string>& paths, const std::string& build) {
   for (const std::string& path : paths) {
     const std::string_view extension = ExtensionOf(path);
@@ -116,7 +118,8 @@ struct LinkArguments {
   std::vector<std::string> files;
 };
 
-// Returns the type by the extension; for other extensions the daemon looks at the contents.
+// Returns the input type for the file's extension. For other extensions, returns "any": the daemon
+// detects the type from the contents.
 cccl_cache_link_input_type TypeOf(std::string_view path) {
   constexpr std::array<std::pair<std::string_view, cccl_cache_link_input_type>, 7> kTypes = {{
       {"cubin", CCCL_CACHE_INPUT_CUBIN},

@@ -22,35 +22,36 @@ struct CompileOptions {
   std::string output;  ///< empty: derived from the first input
   std::vector<std::string> options;
   std::string toolchain;
-  std::string priority;  ///< empty: that of the environment
-  std::string fallback;  ///< "local": compile here if the daemon does not; else "error"
+  std::string priority;  ///< empty: $CCCL_CACHE_PRIORITY, or else normal
+  std::string fallback;  ///< "local": compile on this machine if the daemon can't; else "error"
   bool quiet = false;
   bool verbose = false;
 };
 
-/// Adds --arch, --emit, -o, --option, --toolchain, --priority, --fallback, -q and -v. `kinds` are
-/// the values of --emit, the default first; `output` describes the default of -o.
+/// Adds the options --arch, --emit, -o, --option, --toolchain, --priority, --fallback, -q and -v to
+/// the command. `kinds` are the allowed values of --emit; the first one is the default. `output` is
+/// the help text for the default of -o. The parsed values are stored in `options`.
 void AddCompileOptions(CLI::App* command, const std::vector<std::string>& kinds,
                        const std::string& output, CompileOptions* options);
-/// The default of -o of commands with one input.
+/// Help text for the default of -o in commands with one input file.
 inline constexpr const char* kNamedAfterInput =
     "the name of the input with the extension of what is written, in the working directory";
 
-/// Adds an option that takes one value each time it is given; the words after the value stay
-/// arguments.
+/// Adds an option that may be repeated and takes one value each time. Words after the value are
+/// arguments of the command, not further values.
 CLI::Option* AddRepeated(CLI::App* command, const std::string& names,
                          std::vector<std::string>* values, const std::string& help);
 
 /// The compiler of a command.
 enum class Compiler { kNvrtc, kNvJitLink, kNvvm };
 
-/// The amount that a successful build prints to standard error.
+/// The detail of the summary that a successful build prints to standard error.
 enum class Summary : uint8_t { kNone, kLine, kDetails };
 
-/// The parsed options: the build, and where its results go.
+/// The parsed options of a command: the build to request, and where to write its results.
 struct CompilePlan {
   Compiler compiler = Compiler::kNvrtc;
-  std::string architecture;  ///< "sm_90": `native` is resolved
+  std::string architecture;  ///< such as "sm_90"; "native" has been replaced
   Kind kind = Kind::kCubin;
   std::string output;
   BuildOptions build;
@@ -58,32 +59,32 @@ struct CompilePlan {
   Summary summary = Summary::kNone;
 };
 
-/// Resolves what depends on this machine: the driver, the working directory. An error with
-/// CCCL_CACHE_INVALID_REQUEST means that the command line is wrong. `json`: standard output is
-/// taken.
+/// Makes the plan from the options and from facts of this machine, such as the driver's version and
+/// the working directory. CCCL_CACHE_INVALID_REQUEST means that the command line is wrong. `json`
+/// means that standard output is reserved for JSON.
 Expected<CompilePlan> PlanCompile(const CompileOptions& options, Compiler compiler, bool json);
 
-/// Writes the artifact, the log, the summary and, with --json, the JSON; returns the exit code.
-/// `time`: from the request to the result.
+/// Writes the artifact, the log, the summary and, with --json, the JSON object. Returns the exit
+/// code. `time` is the time from the request to the result.
 int Report(const BuildResult& result, const CompilePlan& plan, const CommonOptions& common,
            std::chrono::microseconds time);
 
-/// Prints why a build is a miss, as text or JSON; returns the exit code.
+/// Prints why the build would be compiled, as text or JSON. Returns the exit code.
 int Report(const Explanation& explanation, const CommonOptions& common);
 
-/// Returns an explanation as text for people.
+/// Returns the explanation as human-readable text.
 [[nodiscard]] std::string InWords(const Explanation& explanation);
 
-/// Like Fail, but if there is no daemon, or it is too busy, adds the option that compiles without
-/// it.
+/// Reports the error like Fail(). If there is no daemon, or it is too busy, the message also names
+/// the option --fallback local, which compiles without the daemon.
 int FailBuild(Error error, const CompilePlan& plan, const CommonOptions& common);
 
-/// Reports an error of the command line (kUsage) or of the machine (kOther), and returns that exit
-/// code.
+/// Reports an error of PlanCompile(). Returns the exit code: kUsage if the command line is wrong,
+/// or else the code of Fail().
 int FailPlan(const Error& error, const CommonOptions& common);
 
-/// Runs the build and writes its result, or with common.explain prints why it would be compiled.
-/// Returns the exit code.
+/// Runs the build and writes its result. With common.explain, prints why the build would be
+/// compiled instead. Returns the exit code.
 template <typename Build>
 int RunCompile(const Build& build, const CompilePlan& plan, const CommonOptions& common) {
   Expected<Client> client = Client::Open(ClientOptions{
@@ -105,14 +106,14 @@ int RunCompile(const Build& build, const CompilePlan& plan, const CommonOptions&
   return Report(*result, plan, common, std::chrono::duration_cast<std::chrono::microseconds>(time));
 }
 
-/// Sets the toolchain from --toolchain: a major ("13"), a version ("12.9"), or an id or its
-/// beginning (at least 8 hexadecimal digits). Empty: the daemon chooses. Any other text is an error
-/// with CCCL_CACHE_INVALID_REQUEST.
+/// Sets the toolchain from the value of --toolchain: a major version ("13"), a version ("12.9"), or
+/// at least the first 8 hexadecimal digits of an id. If `spec` is empty, the daemon chooses. Other
+/// values fail with CCCL_CACHE_INVALID_REQUEST.
 [[nodiscard]] Expected<Done> ChooseToolchain(const std::string& spec, BuildOptions* options);
 
-/// Returns a hint if the compiler's log shows a common mistake with --arch, --emit, an option or an
-/// input: the log does not name the options of this command. If the log is empty, returns the name
-/// of the compiler's error. Empty: no hint.
+/// Returns a hint in terms of this command's options if the compiler's log shows a common mistake
+/// with --arch, --emit, --option or an input. The log itself names the compiler's options instead.
+/// Returns "" if there is no hint.
 [[nodiscard]] std::string FailureHint(const CompilePlan& plan, std::string_view log);
 
 }  // namespace cccl_cache::cli

@@ -27,7 +27,8 @@ bool IsArchitecture(std::string_view text, std::string_view prefix) {
   return !text.empty() && std::all_of(text.begin(), text.end(), IsDigit);
 }
 
-/// Returns "90" for "sm90", "9.0" or "compute_90".
+/// Returns the digits of a misspelled architecture: "90" for "sm90", "9.0" and "compute_90".
+/// Returns "90" as an example if there are no digits.
 std::string NumberOf(std::string_view text) {
   std::string number;
   std::copy_if(text.begin(), text.end(), std::back_inserter(number), IsDigit);
@@ -61,8 +62,8 @@ std::string LinkHint(const CompilePlan& plan, std::string_view log) {
          NumberOf(plan.architecture);
 }
 
-/// Returns whether the log of NVRTC, nvJitLink or libNVVM names an unknown option. libNVVM does so
-/// for a wrong --arch too, which does not count.
+/// Returns whether the log of NVRTC, nvJitLink or libNVVM complains about an unknown option.
+/// libNVVM also does so for a wrong value of --arch, for which this returns false.
 bool NamesUnknownOption(std::string_view log) {
   return Has(log, "unrecognized option") || (Has(log, "unsupported option") && !Has(log, "-arch="));
 }
@@ -77,7 +78,8 @@ std::string Hexadecimal(std::string_view bytes) {
   return text;
 }
 
-/// Returns the request's number in the daemon's log; "" if it has none.
+/// Returns the number of the request in the daemon's log, in hexadecimal digits. Returns "" if
+/// there is no number.
 std::string RequestOf(const BuildResult& result) {
   char text[24] = "";
   const uint64_t id = result.info().request_id;
@@ -119,11 +121,12 @@ std::string Json(const BuildResult& result, const Expected<Done>& written) {
   return json.EndObject().Finish();
 }
 
-// Prints a compiler's log or the summary unchanged.
+// Prints text, such as a compiler's log, to standard error without changes other than a final
+// newline.
 void ShowText(std::string_view log) {
   std::string text(log);
   if (!text.empty() && text.back() != '\n') text.push_back('\n');
-  // An error is ignored: there is no other place to report it.
+  // A write error is ignored, because an error message could not be printed either.
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
 }
 
@@ -147,9 +150,9 @@ Expected<Done> WriteArtifact(const BuildResult& result, const CompilePlan& plan)
           ": use another --arch (compute_NN for PTX, sm_NN for a cubin) or another --emit"};
 }
 
-/// Returns the summary of a successful build: "hit (memory) 0.7 ms", "built 2.6 s", with the reason
-/// if it was not cached. With details: its key and toolchain too, on a line each. `time`: as in
-/// Report.
+/// Returns the summary of a successful build, such as "hit (memory) 0.7 ms" or "built 2.6 s". If
+/// the result was not cached, the summary contains the reason. With Summary::kDetails, further
+/// lines have the key, the toolchain and the request number. `time` is the same as in Report().
 std::string SummaryOf(const BuildResult& result, const CompilePlan& plan,
                       std::chrono::microseconds time) {
   const std::string_view tier = result.tier();

@@ -41,8 +41,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Upkeep, entries, bytes, all_entr
 
 namespace {
 
-/// Reads an answer. This can't fail, because the client library writes the type of each of its
-/// fields.
+/// Parses an answer. Parsing can't fail, because the client library has written the JSON and knows
+/// the type of each field.
 template <typename Answer>
 Answer Read(std::string_view json) {
   return nlohmann::json::parse(json).get<Answer>();
@@ -87,7 +87,7 @@ Expected<std::string> AskToolchainsJson(Client& client, uint32_t driver_version)
   const Expected<std::string> json =
       client.Query("toolchains", {"driver_version=" + std::to_string(driver_version)});
   if (!json.ok()) return json.error();
-  // Appends the daemon's fields to those of BeginAnswer.
+  // The object begins with the fields of BeginAnswer(), which all --json output has.
   auto answer = nlohmann::ordered_json::parse(BeginAnswer().EndObject().Finish());
   answer.update(nlohmann::ordered_json::parse(*json));
   return answer.dump(2) + "\n";

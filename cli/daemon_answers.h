@@ -15,7 +15,8 @@
 
 namespace cccl_cache::cli {
 
-// The daemon's answers about itself, with fields named as in proto/cccl_cache/v1.
+// The daemon's answers about itself. The fields have the names and meanings of the messages in
+// proto/cccl_cache/v1.
 
 struct DaemonInfo {
   std::string version;
@@ -61,7 +62,7 @@ struct Statistic {
 };
 
 struct RemoteTier {
-  std::string address;  ///< empty: none is configured
+  std::string address;  ///< empty if no Redis server is configured
   std::string problem;
 };
 
@@ -70,12 +71,14 @@ struct Statistics {
   std::string version;
   RemoteTier remote;
 
-  /// Returns the sum over one tier, or over all tiers.
+  /// Returns the sum of the statistic's values over all tiers, or the value of one tier if it is
+  /// given.
   [[nodiscard]] double Sum(std::string_view name, std::string_view tier = {}) const;
   [[nodiscard]] bool Has(std::string_view name) const;
 };
 
-/// Why entries of Redis are refused. The statistic `remote_REASON_total` counts each.
+/// The reasons for which entries from Redis are refused. The statistic `remote_REASON_total` counts
+/// the entries for each reason.
 inline constexpr std::array<std::string_view, 7> kRefusals = {
     "untrusted", "forged", "other_key", "expired", "malformed", "oversized", "corrupt"};
 
@@ -162,7 +165,7 @@ struct Explanation {
   std::vector<TierLook> tiers;
 };
 
-/// The work of `evict` or `verify` so far; the last four are of `verify`.
+/// The progress of `evict` or `verify`. Only `verify` sets the last four numbers.
 struct Upkeep {
   uint64_t entries = 0;
   uint64_t bytes = 0;
@@ -175,22 +178,23 @@ struct Upkeep {
 [[nodiscard]] Expected<DaemonInfo> AskInfo(Client& client, std::chrono::milliseconds timeout = {});
 [[nodiscard]] Expected<ToolchainList> AskToolchains(Client& client, uint32_t driver_version,
                                                     std::chrono::milliseconds timeout = {});
-/// Returns the toolchains as the JSON object for --json.
+/// Returns the daemon's toolchains as the JSON object that --json prints.
 [[nodiscard]] Expected<std::string> AskToolchainsJson(Client& client, uint32_t driver_version);
-/// `detailed`: with the statistics that have `labels` too.
+/// Asks for the daemon's statistics. `detailed` also requests the statistics with `labels`.
 [[nodiscard]] Expected<Statistics> AskStatistics(Client& client,
                                                  std::chrono::milliseconds timeout = {},
                                                  bool detailed = false);
 [[nodiscard]] Expected<Activity> AskActivity(Client& client, std::chrono::milliseconds timeout);
 
-/// Returns why this user's last build with the key was compiled.
+/// Explains why this user's last build with this key was compiled.
 [[nodiscard]] Expected<Explanation> ExplainKey(Client& client, const std::string& key,
                                                std::chrono::milliseconds timeout = {});
-/// Parses the JSON of Client::Explain.
+/// Parses the JSON that Client::Explain() returned.
 [[nodiscard]] Explanation ReadExplanation(const std::string& json);
 
-/// Asks "evict" or "verify" of the daemon, as an administrator; `progress` gets the numbers so far.
-/// `filter`: the arguments of "evict", as in cccl_cache_query.
+/// Sends the request "evict" or "verify", for which the user must be an administrator. Calls
+/// `progress` with the numbers so far while the daemon works. `filter` has the arguments of
+/// "evict", as in cccl_cache_query.
 [[nodiscard]] Expected<Upkeep> AskUpkeep(Client& client, const char* question,
                                          const std::vector<std::string>& filter,
                                          const std::function<void(const Upkeep&)>& progress);

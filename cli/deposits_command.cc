@@ -55,7 +55,8 @@ std::vector<std::string> KeysThatBegin(const std::string& with, const DepositLis
   return keys;
 }
 
-/// Returns why nothing is removed if this many deposits have the given prefix.
+/// Returns the message that explains why no deposit is removed for the argument `given`. `deposits`
+/// is the number of deposits whose keys begin with it.
 std::string WhyNot(const std::string& given, size_t deposits) {
   if (std::string wrong = WrongKey(given); !wrong.empty()) return wrong;
   if (deposits == 0) return "you have no deposit " + given;

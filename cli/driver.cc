@@ -19,8 +19,8 @@
 namespace cccl_cache::cli {
 namespace {
 
-// Returns whether there is a device. Without one, libcuda, which takes milliseconds to load, has
-// nothing to drive.
+// Returns whether this machine has a GPU device file. If not, libcuda, whose loading takes
+// milliseconds, would find no device.
 bool HasDevice() {
   constexpr std::array<const char*, 4> kDevices = {"/dev/nvidiactl", "/dev/dxg", "/dev/nvmap",
                                                    "/dev/nvgpu"};
@@ -28,7 +28,7 @@ bool HasDevice() {
                      [](const char* device) { return access(device, F_OK) == 0; });
 }
 
-/// Returns a text that changes whenever the file at this path does.
+/// Returns a text that changes if the file at this path is changed or replaced.
 std::string Stamp(const char* path) {
   struct stat found {};
   if (stat(path, &found) != 0) return "none";
@@ -42,8 +42,8 @@ std::string Surroundings() {
   if (stat("/proc/self/ns/mnt", &mounts) != 0) mounts = {};
   std::string text = BootId() + '\n' + ReadFileAt("/sys/module/nvidia/version").value_or("") +
                      std::to_string(mounts.st_ino) + '\n';
-  // In WSL the driver comes from Windows and has no kernel module, so it may change without a
-  // restart.
+  // In WSL, the driver is a part of Windows and has no kernel module here. It may change while
+  // Linux runs, so its library's file is included.
   for (const char* file : {"/etc/ld.so.cache", "/usr/lib/wsl/lib/libcuda.so.1"}) {
     text += Stamp(file) + '\n';
   }

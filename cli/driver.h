@@ -10,17 +10,17 @@
 
 namespace cccl_cache::cli {
 
-/// Returns the version as cuDriverGetVersion does (13000 for 13.0); 0: this machine has no driver.
-/// Fast without a driver.
+/// Returns the driver's CUDA version as cuDriverGetVersion() does, for example 13000 for 13.0.
+/// Returns 0 if this machine has no driver; then the call is fast, because libcuda is not loaded.
 [[nodiscard]] uint32_t DriverVersion();
 
-/// Returns the driver's version, from the user's cache if it has one for this environment: the
-/// machine's boot, its driver, the mounts, the loader's search paths and preloaded libraries.
-/// Loading libcuda takes longer than a whole hit. Otherwise calls `ask`, and keeps its result
-/// unless it is 0.
+/// Returns the driver's CUDA version, if possible from the user's cache on disk, because loading
+/// libcuda takes longer than a whole build that is a hit. A cached version is valid for the same
+/// boot, driver module, mount namespace, library search paths and preloaded libraries. Otherwise
+/// calls `ask`, and stores its result unless it is 0.
 [[nodiscard]] uint32_t KeptDriverVersion(const std::function<uint32_t()>& ask);
 
-/// Returns the architecture of the first device that this process may use: "90".
+/// Returns the compute capability of the first GPU that this process may use, for example "90".
 [[nodiscard]] Expected<std::string> NativeArchitecture();
 
 }  // namespace cccl_cache::cli

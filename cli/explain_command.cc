@@ -16,7 +16,7 @@
 namespace cccl_cache::cli {
 namespace {
 
-// Digits of a digest that are shown.
+// Number of a digest's hexadecimal digits that are printed.
 constexpr size_t kShortDigest = 16;
 constexpr size_t kDigest = 64;
 
@@ -24,14 +24,15 @@ std::string Local(uint64_t milliseconds) {
   return LocalTime(milliseconds / 1000, "%Y-%m-%d %H:%M:%S");
 }
 
-/// Returns a time for scripts, in UTC; "" for none.
+/// Returns the time in UTC in ISO 8601 format, for scripts. Returns "" for 0.
 std::string Utc(uint64_t milliseconds) {
   if (milliseconds == 0) return "";
   const std::string fraction = std::to_string(1000 + milliseconds % 1000).substr(1);
   return UtcTime(milliseconds / 1000, "%Y-%m-%dT%H:%M:%S.") + fraction + "Z";
 }
 
-/// Returns the findings in words: "memory (no entry), remote (not connected: it refused)".
+/// Returns what was found in each tier as text, for example "memory (no entry), remote (not
+/// connected: it refused)".
 std::string InWords(const std::vector<TierLook>& tiers) {
   std::string text;
   for (const TierLook& look : tiers) {
@@ -78,7 +79,7 @@ std::string Shown(std::string_view value, uint64_t lines) {
 std::string Line(const Difference& difference) {
   std::string line = "  " + difference.field;
   if (!difference.name.empty()) line += " " + difference.name;
-  // For a directory the name says enough.
+  // The name of a directory is enough. Its digest would tell the user nothing.
   const bool directory = difference.field == "directory";
   if (directory && difference.was.empty()) return line + ": not there before\n";
   if (directory && difference.is.empty()) return line + ": not there any more\n";
@@ -86,7 +87,7 @@ std::string Line(const Difference& difference) {
   return line + ", is " + Shown(difference.is, difference.is_lines) + "\n";
 }
 
-/// Returns whether the artifact existed once.
+/// Returns whether the verdict means that an artifact was stored before and has been removed.
 bool IsDropped(std::string_view verdict) {
   return verdict == "evicted" || verdict == "corrupt" || verdict == "shadow-check" ||
          verdict == "not-kept";
@@ -94,7 +95,7 @@ bool IsDropped(std::string_view verdict) {
 
 std::string Sentence(const Explanation& explanation) {
   const std::string since = Local(explanation.since_ms);
-  const bool of_key = explanation.since_ms != 0;  // the explanation is about an earlier compile
+  const bool of_key = explanation.since_ms != 0;  // whether it explains an earlier compile
   const std::string& verdict = explanation.verdict;
   if (verdict == "hit") return "a hit: the artifact lies in the tier " + explanation.tier;
   if (verdict == "never-seen" && of_key) {
@@ -169,7 +170,7 @@ std::string InWords(const Explanation& explanation) {
   text += Sentence(explanation) + "\n";
   for (const Difference& difference : differences) text += Line(difference);
   if (more > 0) text += "  and " + std::to_string(more) + " more\n";
-  // The sentences of these verdicts include the reason.
+  // The sentences for these verdicts already contain the reason.
   const bool told = verdict == "uncacheable" || verdict == "failed" || reason.empty();
   if (!told) text += reason + "\n";
   if (!nearest.key.empty()) {

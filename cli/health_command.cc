@@ -14,22 +14,22 @@
 namespace cccl_cache::cli {
 namespace {
 
-// A daemon that has just started answers after it has read its toolchains.
+// A daemon that has just started answers this request after it has found its toolchains.
 constexpr std::chrono::seconds kToolchainPatience{2};
 
 struct Health {
   bool serving = false;
   std::string socket;
   DaemonInfo daemon = {};
-  std::optional<size_t> toolchains = {};  ///< none: unknown
+  std::optional<size_t> toolchains = {};  ///< number of toolchains; none if it is not known
 };
 
 Expected<Health> Ask(Client* client) {
   const Expected<bool> serving = client->Health();
   if (!serving.ok()) return serving.error();
   Health health{.serving = *serving, .socket = std::string(client->socket())};
-  // First, because it waits while the daemon looks for toolchains; until then the daemon has a
-  // problem.
+  // The toolchains are requested first. This waits while the daemon searches for toolchains, and
+  // until then the search would be reported as its problem.
   const Expected<ToolchainList> list = AskToolchains(*client, 0, kToolchainPatience);
   if (list.ok()) health.toolchains = list->toolchains.size();
   Expected<DaemonInfo> info = AskInfo(*client);

@@ -18,11 +18,11 @@ namespace {
 
 using cccl_cache::cli::CommonOptions;
 
-/// Returns whether the word is the name of a command that compiles.
+/// Returns whether the word is the name of a command that compiles or links.
 bool Compiles(std::string_view word) { return word == "build" || word == "link" || word == "nvvm"; }
 
-/// Returns whether the words are `explain -- build ...`, or with link or nvvm; if so, removes the
-/// words before the explained command.
+/// If the command line is `explain -- build ...` (or link or nvvm), removes `explain` and `--` and
+/// returns true, so that the explained command is parsed.
 bool TakeExplain(std::vector<std::string>* words) {
   const auto mark = std::find(words->begin(), words->end(), "--");
   const auto explain = std::find(words->begin(), mark, "explain");
@@ -33,7 +33,8 @@ bool TakeExplain(std::vector<std::string>* words) {
   return true;
 }
 
-/// Removes `--` from `build -- k.cu --arch sm_90`, unless a file after it begins with a dash.
+/// Removes the `--` from a command line such as `build -- k.cu --arch sm_90`, so that options after
+/// it are parsed. Keeps it if the name of an existing file after it begins with a dash.
 void DropMark(std::vector<std::string>* words) {
   const auto mark = std::find(words->begin(), words->end(), "--");
   if (mark == words->end() || std::none_of(words->begin(), mark, Compiles)) return;
@@ -43,8 +44,8 @@ void DropMark(std::vector<std::string>* words) {
   if (!names_file) words->erase(mark);
 }
 
-/// Removes the program of `run` and its arguments from the command line. They begin after `--`, or
-/// with the first word that is neither an option nor an option's value.
+/// Removes the program that `run` starts and its arguments from `words`, and returns them. They
+/// begin after `--`, or else with the first word that is neither an option nor an option's value.
 std::vector<std::string> TakeProgram(std::vector<std::string>* words) {
   const auto after_options = [words](auto word) {
     for (; word != words->end() && word->starts_with("-") && *word != "--"; ++word) {
@@ -73,9 +74,9 @@ int main(int argc, char** argv) {
   common.explain = TakeExplain(&words);
   DropMark(&words);
   common.program = TakeProgram(&words);
-  // Looked for here, because CLI11 reports no options of a wrong command line.
+  // CLI11 reports no options if the command line is wrong, so --json is searched for here.
   const bool json = std::find(words.begin(), words.end(), "--json") != words.end();
-  std::reverse(words.begin(), words.end());  // CLI11 expects them in this order
+  std::reverse(words.begin(), words.end());  // CLI11 expects the words in reverse order
   const auto app = cccl_cache::cli::MakeCommandTree(&common, &exit_code);
   if (alone) {
     std::fputs(app->help().c_str(), stderr);

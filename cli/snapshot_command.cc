@@ -80,13 +80,13 @@ Expected<FileDescriptor> OpenInput(const std::string& path) {
   return Error{CCCL_CACHE_UNAVAILABLE, "can't read " + path + ": " + std::strerror(errno)};
 }
 
-/// Adds the file's name to an error about its contents.
+/// If the error concerns the file's contents, puts the file's name before the message.
 Error About(const std::string& file, Error error) {
   if (error.status == CCCL_CACHE_INVALID_REQUEST) error.message = file + ": " + error.message;
   return error;
 }
 
-// Turns other output off if the snapshot goes to standard output.
+// Returns the common options, without --json if the snapshot itself is written to standard output.
 CommonOptions BesideTheFile(const SnapshotOptions& options, CommonOptions common) {
   common.json = common.json && options.file != "-";
   return common;
@@ -99,7 +99,8 @@ int Tell(const SnapshotOptions& options, const CommonOptions& common,
   return Print(common.json ? SummaryJson(summary) : SummaryText(summary, "written", left_out));
 }
 
-/// Returns the error for an empty snapshot, which would replace the previous contents of the file.
+/// Returns the error for a snapshot without entries. Such a snapshot is not written, because it
+/// would replace the file's previous contents.
 Error NothingToWrite(const SnapshotOptions& options, const SnapshotSummary& made) {
   std::string message =
       "no entry matches the options that narrow the snapshot; without them it holds all results "
@@ -116,7 +117,8 @@ Error NothingToWrite(const SnapshotOptions& options, const SnapshotSummary& made
   return {CCCL_CACHE_INVALID_REQUEST, std::move(message)};
 }
 
-/// An empty delta means that nothing is new; an empty snapshot is a mistake.
+/// Whether a result without entries is written. In a delta it means that nothing is new. In a
+/// snapshot it is a mistake.
 enum class Empty { kRefused, kAllowed };
 
 template <typename Make>
@@ -136,7 +138,7 @@ int Write(const SnapshotOptions& options, const CommonOptions& common, Empty emp
   if (made->records == 0 && empty == Empty::kRefused) {
     return Fail(NothingToWrite(options, *made), common);
   }
-  // Results of other users must not be readable for everybody who can read the directory.
+  // If the snapshot has results of other users, only this user may read the file.
   const auto mode = options.AsksForOthers() ? std::optional<mode_t>(0600) : std::nullopt;
   const Expected<Done> done = output->Finish(OutputFile::Until::kOnDisk, mode);
   if (!done.ok()) return Fail(done.error(), common);
@@ -149,7 +151,8 @@ int Create(const SnapshotOptions& options, const CommonOptions& given) {
       [&](Client& client, int fd) { return client.snapshots().Create(fd, options.filter); });
 }
 
-/// Opens the earlier snapshot and checks its index, so that an error names the right file.
+/// Opens the earlier snapshot for a delta. Its index is checked here, so that an error message
+/// names this file and not the new one.
 Expected<FileDescriptor> OpenSnapshot(const std::string& path) {
   Expected<FileDescriptor> file = OpenInput(path);
   if (!file.ok()) return file;
@@ -214,7 +217,7 @@ struct Action {
   RunAction run;
 };
 
-/// Adds a command; the caller adds its arguments.
+/// Adds a subcommand without arguments. The caller adds the arguments.
 CLI::App* AddAction(CLI::App* command, const Action& action,
                     const std::shared_ptr<SnapshotOptions>& options, const CommonOptions& common,
                     int* exit_code) {

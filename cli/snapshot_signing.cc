@@ -36,7 +36,7 @@ Error Wrong(const std::string& file, const std::string& why) {
   return {CCCL_CACHE_INVALID_REQUEST, file + ": " + why};
 }
 
-/// An open snapshot. Must not be moved, because the reader refers to its bytes.
+/// An open snapshot file. Must not be moved, because `reader` keeps a pointer to `bytes`.
 struct SnapshotOnDisk {
   FileDescriptor file;
   std::optional<SnapshotFile> bytes;
@@ -58,8 +58,8 @@ Expected<std::unique_ptr<SnapshotOnDisk>> OpenOnDisk(const std::string& path) {
   return snapshot;
 }
 
-/// Returns the fingerprint of each artifact's record, with which the record begins
-/// (docs/internals/snapshot-format.md). A deposit has none.
+/// Returns the fingerprint of each record. An artifact's record begins with it
+/// (docs/internals/snapshot-format.md). A deposit has no fingerprint, so its element is all zeros.
 Expected<std::vector<Digest>> FingerprintsOf(const SnapshotReader& reader,
                                              const std::string& path) {
   std::vector<Digest> fingerprints;
@@ -87,7 +87,7 @@ Expected<std::string> SignatureOf(const std::string& path, const SigningKey& key
   Expected<std::unique_ptr<SnapshotOnDisk>> snapshot = OpenOnDisk(path);
   if (!snapshot.ok()) return snapshot.error();
   const SnapshotReader& reader = *(*snapshot)->reader;
-  // Verified first, because the signature states that the file is complete.
+  // The whole file is verified first, because the signature states that the file is complete.
   if (const std::string why = reader.Verify(); !why.empty()) return Wrong(path, why);
   Expected<std::vector<Digest>> fingerprints = FingerprintsOf(reader, path);
   if (!fingerprints.ok()) return fingerprints.error();

@@ -41,18 +41,21 @@ bool IsCompiler(const std::string& name) {
   return name.starts_with("libnvrtc.so.") || name.starts_with("libnvJitLink.so.");
 }
 
-/// Returns whether the library is one of our stand-ins: it lies in a folder beside the auditor.
+/// Returns whether the library is a stand-in of this cache. A stand-in is in a directory beside the
+/// auditor (libcccl_cache_audit.so).
 bool IsStandIn(const std::filesystem::path& library) {
   std::error_code ignored;
   const std::filesystem::path around = library.parent_path().parent_path();
   return std::filesystem::exists(around / "libcccl_cache_audit.so", ignored);
 }
 
-/// The compiler libraries that a path names, or that lie below it.
+/// The compiler libraries at a path: the path itself, or all that are found in the directory tree
+/// below it.
 struct Compilers {
-  std::vector<std::string> libraries;  ///< of libnvrtc and libnvJitLink, each once
-  size_t stand_ins = 0;                ///< number of skipped stand-ins
-  bool searched = false;               ///< the path is a directory
+  std::vector<std::string> libraries;  ///< real paths of libnvrtc and libnvJitLink, without
+                                       ///< duplicates
+  size_t stand_ins = 0;                ///< number of stand-ins, which are skipped
+  bool searched = false;               ///< whether the path is a directory
 };
 
 Compilers CompilersIn(const std::string& path) {
@@ -77,13 +80,14 @@ Compilers CompilersIn(const std::string& path) {
   return all;
 }
 
-/// Returns whether the error means that the library is no release of NVIDIA's, or a part of one.
+/// Returns whether the error means that the library is not from a known release of NVIDIA, or is
+/// incomplete.
 bool IsForeign(const Error& error) {
   return error.status == CCCL_CACHE_TOOLCHAIN_NOT_FOUND ||
          error.status == CCCL_CACHE_INVALID_REQUEST;
 }
 
-/// Adds libraries, and collects the outcome of each.
+/// Adds libraries to the daemon and collects the outcome for each.
 class Adding {
  public:
   Adding(Client* client, const CommonOptions& common) : client_(*client), common_(common) {
@@ -94,7 +98,7 @@ class Adding {
     std::vector<std::pair<std::string, Error>> foreign;
     bool taken = false;
     for (const std::string& library : found.libraries) {
-      constexpr std::chrono::minutes kPatience{2};  // a disk may be slow
+      constexpr std::chrono::minutes kPatience{2};  // reading from a slow disk may take long
       const Expected<bool> added = client_.AddRelease(library, kPatience);
       taken |= added.ok();
       if (added.ok()) {
@@ -106,7 +110,7 @@ class Adding {
         Refuse(library, added.error());
       }
     }
-    // Unknown libraries are no failure if at least one library was added.
+    // Unknown libraries in a directory are not an error if at least one library there was added.
     for (const auto& [library, error] : foreign) {
       if (taken) {
         PassOver(library, error);
@@ -117,7 +121,7 @@ class Adding {
     stand_ins_ += found.stand_ins;
   }
 
-  /// Prints the outcomes, and returns the exit code.
+  /// Prints the outcomes. Returns the exit code.
   int Finish() {
     json_.EndArray();
     if (stand_ins_ > 0) {

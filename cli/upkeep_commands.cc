@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// The commands by which administrators keep the store: evict and verify.
+// The commands `evict` and `verify`, with which administrators maintain the daemon's store.
 #include <unistd.h>
 
 #include <CLI/App.hpp>
@@ -45,7 +45,7 @@ std::string VerifyingText(const Upkeep& so_far) {
          " broken";
 }
 
-/// Begins the object for --json; it is open.
+/// Begins the object that --json prints. The caller must end it.
 JsonWriter BeginJson(const Upkeep& done) {
   JsonWriter json = BeginAnswer();
   json.Fields("entries", done.entries, "bytes", done.bytes);
@@ -60,7 +60,8 @@ struct EvictOptions {
   bool yes = false;
 };
 
-/// Returns why the options are no valid filter; "" if they are.
+/// Returns an error message if the options are not exactly one valid filter. Returns "" if they
+/// are.
 std::string Misuse(const EvictOptions& options) {
   const int filters = (options.keys.empty() ? 0 : 1) + (options.older_than.empty() ? 0 : 1) +
                       (options.toolchain.empty() ? 0 : 1) + (options.all ? 1 : 0);

@@ -11,17 +11,17 @@
 
 namespace cccl_cache {
 
-/// Returns the id of a toolchain's component (docs/internals/protocol.md) by the SHA-256 of its
-/// files: of libnvJitLink, or of libnvrtc and its builtins.
+/// Returns the id of a compiler library in a toolchain (docs/internals/protocol.md). `library` and
+/// `builtins` are the SHA-256 of its files. Only libnvrtc has a file with builtins.
 [[nodiscard]] Digest ComponentId(const Digest& library, const std::optional<Digest>& builtins);
 
-/// Returns the digest for files with these stamps (StampReader::TextOf), in this order: of a
-/// component, the library before its builtins.
+/// Returns a digest of the stamps (StampReader::TextOf) of files. Their order matters: the stamp of
+/// a library comes before that of its builtins.
 [[nodiscard]] Digest DigestOfStamps(std::span<const std::string> stamps);
 
-/// Instead of a toolchain's id, a build may name one of its libraries: this mark, DigestOfStamps, a
-/// comma, and ComponentId. Either digest may be empty. A daemon that does not know the mark refuses
-/// such an id.
+/// A client may name a library instead of a whole toolchain in ToolchainSelector::id, as
+/// "library:S,C". S is DigestOfStamps() of the library's files and C is ComponentId(), both in
+/// hexadecimal. One of them may be empty. A daemon that does not know this form refuses such an id.
 inline constexpr std::string_view kLibraryMark = "library:";
 
 }  // namespace cccl_cache

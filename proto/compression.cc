@@ -37,7 +37,7 @@ std::optional<std::string> DecompressFront(std::string_view stored, size_t bytes
   while (out.pos < out.size) {
     const size_t before = out.pos + in.pos;
     if (ZSTD_isError(ZSTD_decompressStream(stream.get(), &out, &in)) != 0) return std::nullopt;
-    if (out.pos + in.pos == before) return std::nullopt;  // it ends here
+    if (out.pos + in.pos == before) return std::nullopt;  // the input is too short
   }
   return front;
 }

@@ -6,7 +6,7 @@
 
 namespace cccl_cache {
 
-/// Numbers from this one on are no uids, but stand for users of containers
+/// Numbers from this one on are not uids. They stand for the users of containers
 /// (docs/internals/protocol.md).
 inline constexpr uint32_t kFirstContainerUser = 0x80000000;
 

@@ -7,18 +7,19 @@
 
 namespace cccl_cache {
 
-// A client proves by a secret that it has all rights of the daemon's process. The secret is part of
-// the name of a memory file that the daemon has open. The kernel shows the name only to processes
-// that may inspect the daemon's process (docs/internals/decisions/0066).
+// A client can prove that it has all rights of the daemon's process by sending a secret. The secret
+// is part of the name of a memfd that the daemon has open. The kernel shows this name only to
+// processes that may inspect the daemon's process (docs/internals/decisions/0066).
 
 /// The number of the daemon's descriptor of that file.
 inline constexpr int kRightsDescriptor = 64;
-/// The header of a call with the secret, in hexadecimal.
+/// The name of the call's metadata field that holds the secret in hexadecimal.
 inline constexpr std::string_view kRightsField = "cccl-rights";
-/// The file's name is this prefix and the secret.
+/// The name of the memfd is this prefix followed by the secret in hexadecimal.
 inline constexpr std::string_view kRightsFile = "cccl-cached:";
 
-/// Returns the secret in the target of the link /proc/PID/fd/N; empty: it is another file.
+/// Returns the secret, in hexadecimal, from the target of a symlink /proc/PID/fd/N. Returns "" if
+/// the target is not a memfd with such a name.
 [[nodiscard]] inline std::string_view RightsIn(std::string_view link) {
   constexpr std::string_view kMemory = "/memfd:";
   constexpr size_t kDigits = 64;

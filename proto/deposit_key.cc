@@ -6,11 +6,11 @@
 
 namespace cccl_cache {
 
-// The hashed layout; values, numbers and counts as in fingerprint.cc.
+// The hashed bytes. The notation, numbers and counts are those of fingerprint.cc.
 //
 //   key      = "deposit-layout" scope "identity"
-//   scope    = "uid" | "gid"                         its number
-//            | "group"                               its name, for what nodes share
+//   scope    = "uid" | "gid"                         the number of the user or group
+//            | "group"                               the group's name, if nodes share it
 //   identity = "deposit-layout" "namespace" "fields"
 //   fields   = "deposit-layout" n*field[fields]      sorted by name
 //   field    = "field-name" "field-value"

@@ -16,34 +16,36 @@ inline constexpr uint32_t kDepositKeyLayout = 2;
 
 /// The user or group that may see a deposit.
 struct DepositScope {
-  enum class Kind : uint8_t { kUser = 1, kGroup = 2 };  // stored: values never change
+  enum class Kind : uint8_t { kUser = 1, kGroup = 2 };  // stored on disk: never change the values
 
   auto operator<=>(const DepositScope&) const = default;
 
   Kind kind = Kind::kUser;
-  uint32_t id = 0;  ///< a uid or a gid
+  uint32_t id = 0;  ///< a uid if `kind` is kUser, else a gid
 };
 
-/// One input of a deposit's identity.
+/// One named input from which the deposited result was computed.
 struct DepositField {
   std::string name;
   std::string value;  ///< any bytes
 };
 
-/// Returns the digest of the fields in any order; only the order of fields with equal names counts.
+/// Returns the digest of the fields. Their order matters only among fields with the same name.
 [[nodiscard]] Digest DepositFieldsDigest(const std::vector<DepositField>& fields);
 
-/// Returns the identity of a deposit, independent of its owner. Snapshots use it to carry a deposit
-/// from one user to another.
+/// Returns the identity of a deposit: the digest of its namespace and of DepositFieldsDigest(). It
+/// does not depend on the user or group. A snapshot has the identity instead of the key, so that
+/// another user can import the deposit.
 [[nodiscard]] Digest DepositIdentity(const std::string& name_space, const Digest& fields);
 
-/// Returns the key of a deposit with this scope. Equal inputs give equal keys on every machine.
+/// Returns the key under which the deposit is stored for this user or group. Equal arguments give
+/// equal keys on every machine.
 [[nodiscard]] Digest DepositKey(const DepositScope& scope, const Digest& identity);
 [[nodiscard]] Digest DepositKey(const DepositScope& scope, const std::string& name_space,
                                 const std::vector<DepositField>& fields);
 
-/// Returns the key of a deposit that nodes share for a group, which may have another gid on each
-/// node.
+/// Returns the key under which several nodes share a deposit for a group. It has the group's name,
+/// because the gid may differ from node to node.
 [[nodiscard]] Digest SharedDepositKey(const std::string& group, const Digest& identity);
 
 }  // namespace cccl_cache

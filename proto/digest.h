@@ -16,7 +16,7 @@
 
 namespace cccl_cache {
 
-/// A SHA-256. A value type; ordered and hashable so that it can be a map's key.
+/// A SHA-256 digest. A value type.
 struct Digest {
   std::array<uint8_t, 32> bytes{};
 
@@ -43,13 +43,13 @@ struct DigestHash {
   }
 };
 
-/// Incremental SHA-256 over tagged, length-prefixed values. Every value is preceded by its tag and
-/// its length, so different sequences of values always hash different bytes. Not thread-safe.
+/// Incremental SHA-256 of values. Each value is preceded by its tag and its length, so different
+/// sequences of values never hash the same bytes. Not thread-safe.
 class Hasher {
  public:
   Hasher() { sha256_init(&context_); }
 
-  /// Appends raw bytes without tag or length, for the contents of one file or blob.
+  /// Appends bytes without tag and length, for the digest of a single file or blob.
   void Append(std::string_view bytes);
   /// Appends a value: tag length (1 byte), tag, value length (8 bytes, little endian), value.
   void AppendValue(std::string_view tag, std::string_view value);
@@ -64,7 +64,8 @@ class Hasher {
 
 [[nodiscard]] Digest Sha256(std::string_view bytes);
 
-/// The first digits of a digest, as users type them; a full digest is one too. A value type.
+/// The first hexadecimal digits of a digest, as users type them; at most the whole digest. A value
+/// type.
 struct DigestPrefix {
   static constexpr size_t kMinDigits = 8;
   static constexpr size_t kAllDigits = 64;

@@ -8,9 +8,10 @@
 namespace cccl_cache {
 namespace {
 
-// The hashed layout. A value is `tag length:1 tag value length:8 (little endian) value`, a number
-// is a value of 8 bytes, little endian. "tag" is a value of that tag, n*x[tag] is the count as a
-// number under the tag and then n times x.
+// The hashed bytes. A value is written as the length of its tag (1 byte), the tag, the length of
+// the value (8 bytes, little endian) and the value. A number is a value of 8 bytes, little endian.
+// Below, "tag" stands for a value with that tag, and n*x[tag] for the number n with that tag and
+// then n times x.
 //
 // clang-format off
 //   fingerprint = "layout" "kind" "toolchain" program
@@ -91,7 +92,7 @@ void HashHeaders(Hasher& hasher, const NvrtcProgram& program) {
   }
 }
 
-/// The parts of a program in its fingerprint and in its seed.
+/// Hashes the parts of a program that enter both its fingerprint and its random seed.
 void HashProgram(Hasher& hasher, const NvrtcProgram& program,
                  const std::vector<const ParsedOption*>& options) {
   hasher.AppendValue("source", program.source);
@@ -115,7 +116,7 @@ void HashRoots(Hasher& hasher, const std::vector<FingerprintRoot>& roots) {
 void HashNvrtc(Hasher& hasher, const FingerprintInput& input, const NvrtcProgram& program) {
   HashProgram(hasher, program, AllOf(input.options));
   HashRoots(hasher, input.roots);
-  // Relative names of files are looked up in the working directory, or nowhere.
+  // Without a working directory, relative names of files can't be found.
   hasher.AppendValue("working-directory-known", input.request.working_directory.empty() ? 0 : 1);
   hasher.AppendValue("path-dependent", input.path_dependent ? 1 : 0);
   if (!input.path_dependent) return;

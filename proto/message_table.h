@@ -8,8 +8,8 @@
 
 namespace cccl_cache {
 
-/// A value of an enum: "never-seen" for VERDICT_NEVER_SEEN; the names of UNSPECIFIED and NONE are
-/// empty.
+/// A value of an enum. Its name is "never-seen" for VERDICT_NEVER_SEEN, and empty for values that
+/// end in UNSPECIFIED or NONE.
 struct EnumValue {
   uint64_t number;
   std::string_view name;
@@ -24,12 +24,12 @@ struct MessageField {
   uint32_t number;
   Kind kind;
   bool repeated;
-  std::span<const EnumValue> values{};    ///< of an enum
-  const MessageTable* message = nullptr;  ///< the type of a message
+  std::span<const EnumValue> values{};    ///< the values of the enum; only for kEnum
+  const MessageTable* message = nullptr;  ///< the fields of the nested message; only for kMessage
 };
 
-/// The fields of a message. proto/message_tables.h, generated from the .proto files, has a table
-/// for each message of the daemon about itself.
+/// The fields of one message type. proto/message_tables.h is generated from the .proto files. It
+/// has a table for each message by which the daemon reports on itself.
 struct MessageTable {
   std::span<const MessageField> fields{};
 };

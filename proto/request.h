@@ -13,24 +13,24 @@
 
 namespace cccl_cache {
 
-/// The meaning of a thread's paths: in two equal views, every absolute path names the same file.
-/// The kernel never uses 0.
+/// Identifies the view of the file system of a thread. If two views are equal, each absolute path
+/// names the same file in both. The kernel never uses 0 for these numbers.
 struct FilesView {
-  uint64_t mount_namespace = 0;  ///< inode of its namespace's file
-  uint64_t root_device = 0;      ///< of "/", another one after chroot
+  uint64_t mount_namespace = 0;  ///< inode of /proc/thread-self/ns/mnt
+  uint64_t root_device = 0;      ///< device of the thread's "/", which chroot() changes
   uint64_t root_inode = 0;
-  /// The mount of "/". It differs if a bind mount of the same directory is the root, which may lack
-  /// submounts of the first one. Since Linux 6.8 the number is never reused; 0: unknown (before
-  /// 5.8).
+  /// The id of the mount of "/". A bind mount of the same directory has another id. As a root it
+  /// may lack mounts below it, so its paths may name other files. Since Linux 6.8 the id is never
+  /// reused. 0 before Linux 5.8, which has no such ids.
   uint64_t root_mount = 0;
 
   bool operator==(const FilesView&) const = default;
 };
 
-/// Returns the view of the calling thread, which may have entered another namespace or root than
-/// its process. None if /proc is not mounted. Makes one system call if the kernel never reuses
-/// mount numbers and the thread's root is unchanged, else two. A mount stays in one namespace, and
-/// reading the namespace takes five times as long as reading the root.
+/// Returns the view of the calling thread, which may have another namespace or root than its
+/// process. Returns none if /proc is not mounted. Reading the namespace takes five times as long as
+/// reading the root, and a mount belongs to one namespace. So if mount ids are never reused and the
+/// root is that of the thread's last call, only the root is read.
 [[nodiscard]] inline std::optional<FilesView> FilesViewOfThisThread() {
   constexpr unsigned kUniqueMountId = 0x4000;  // STATX_MNT_ID_UNIQUE, which older headers lack
   thread_local FilesView known;
@@ -51,16 +51,17 @@ struct FilesView {
   return view;
 }
 
-// A client's request as plain values: the C++ form of proto/cccl_cache/v1/build.proto with blobs
-// resolved. Both sides of the socket compute fingerprints from these types.
+// The client's request as C++ values. It corresponds to proto/cccl_cache/v1/build.proto, but has
+// contents instead of references to blobs. Both the daemon and the client compute fingerprints from
+// these types.
 
-/// Stored in entries and fed to hashes: values never change.
+/// These values are stored in cache entries and hashed: never change them.
 enum class BuildKind : uint8_t { kNvrtc = 1, kLink = 2, kNvvm = 3 };
 
-/// Stored in entries: values never change; the same numbers as in build.proto.
+/// These values are stored in cache entries and are those of build.proto: never change them.
 enum class ArtifactKind : uint8_t { kPtx = 1, kCubin = 2, kLtoIr = 3, kOptixIr = 4 };
 
-/// Fed to hashes: values never change; the same numbers as in build.proto.
+/// These values are hashed and are those of build.proto: never change them.
 enum class LinkInputType : uint8_t {
   kUnspecified = 0,
   kCubin = 1,
@@ -114,32 +115,34 @@ struct NvvmProgram {
   bool add_libdevice = false;
 };
 
-/// At most one is set; none: the newest toolchain whose output the client's driver can load.
+/// The client's choice of a toolchain. At most one member is set. If none is set, the daemon uses
+/// the newest toolchain whose output the client's driver can load.
 struct ToolchainSelector {
-  std::string id;  ///< or a library in its place: kLibraryMark
+  std::string id;  ///< the toolchain's id or a prefix; or a library (kLibraryMark)
   std::string version;
   uint32_t major = 0;
 };
 
-/// Numbers as in build.proto. Not part of the key.
+/// These values are those of build.proto. The priority does not enter the key.
 enum class BuildPriority : uint8_t { kNormal = 0, kInteractive = 1, kWarmUp = 2 };
 
-/// The action of a build that has to be compiled. Numbers as in build.proto. Not part of the key.
+/// What to do with a build that is not in the cache. The values are those of build.proto. The
+/// action does not enter the key.
 enum class MissAction : uint8_t {
-  kWait = 0,    ///< waits; the compile is cancelled when its last caller leaves
-  kRefuse = 1,  ///< ends with an error, and nothing is compiled
-  kFinish = 2,  ///< waits; the compile is finished also if its callers leave
+  kWait = 0,    ///< compiles, but stops when no client waits any more
+  kRefuse = 1,  ///< compiles nothing and returns an error
+  kFinish = 2,  ///< compiles, even if no client waits any more
 };
 
 struct BuildRequest {
   std::variant<NvrtcProgram, LinkProgram, NvvmProgram> program;
   ToolchainSelector toolchain;
-  /// As cuDriverGetVersion returns it (13000 for 13.0); 0: no driver.
+  /// The result of cuDriverGetVersion(): 13000 for CUDA 13.0. 0 if the client has no driver.
   uint32_t driver_version = 0;
-  /// Absolute, or empty: unknown.
+  /// An absolute path. Empty if it is unknown.
   std::string working_directory;
-  /// The client's view of the file system, if it may be compared with the daemon's; none: the
-  /// daemon must not open files by the client's names.
+  /// The client's view of the file system. None if it can't be compared with the daemon's view. The
+  /// daemon then must not open files by the paths that the client names.
   std::optional<FilesView> files_view;
   BuildPriority priority = BuildPriority::kNormal;
   MissAction on_miss = MissAction::kWait;

@@ -6,19 +6,21 @@
 
 namespace cccl_cache {
 
-// The fields of BuildRequest (build.proto) in the order of their numbers. The daemon's reader, the
-// client's writer and the names in the client's process cache are made from this list.
+// The fields of BuildRequest (build.proto) in the order of their numbers. The decoder in the
+// daemon, the encoder in the client and the client's process cache are generated from these
+// templates.
 //
-// `walk` has a function for each type of field, with the field's number, its name for errors, and
-// the member. Members of the types in request.h and of the structs of the C interface have the same
-// names, so that one list fits both. `lists` has the lists of a program: the program itself, or
-// spans over the pointers and counts of the C interface.
+// `walk` has one function for each type of field. Its arguments are the field's number, the field's
+// name for error messages, and the member. The types in request.h and the structs of the C
+// interface have members with the same names, so that the templates fit both. `lists` has the
+// members that are lists: it is the program itself or, for the C interface, spans over the
+// program's pointers and counts.
 //
-//   Name, Option      a text, by the bound of its length
-//   Options           a list of texts
-//   SourceText        contents that a compiler reads as text; Contents: as bytes
+//   Name, Option          a text; each function has its own limit of the length
+//   Options               a list of texts
+//   SourceText, Contents  contents that a compiler reads as text, or as bytes
 //   Number, Flag, Enum, Enums
-// another message, or a list of messages; the last argument walks over its fields
+//   Message, Items        a message, or a list of messages; the last argument walks its fields
 
 template <typename Walk, typename Program, typename Lists>
 void WalkNvrtc(Walk& walk, Program& program, Lists& lists) {
@@ -63,7 +65,7 @@ void WalkNvvm(Walk& walk, Program& program, Lists& lists) {
   walk.Flag(Field::kAddLibdevice, program.add_libdevice);
 }
 
-/// All fields except the program.
+/// Walks over all fields of BuildRequest except the program.
 template <typename Walk, typename Request>
 void WalkRequest(Walk& walk, Request& request) {
   using Field = fields::BuildRequest;

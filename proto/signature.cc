@@ -30,10 +30,10 @@ const uint8_t* Bytes(std::string_view text) {
   return reinterpret_cast<const uint8_t*>(text.data());
 }
 
-/// Returns whether the point is of small order: anyone can make valid signatures for such a key. A
-/// generated key never is one, but a placeholder of zeros is.
+/// Returns whether anyone can make valid signatures for this key, because its point has a small
+/// order. A key of zeros, as a placeholder, is one of these. Generated keys never are.
 bool AnyoneCanSignWith(PublicKey key) {
-  key.bytes.back() &= 0x7f;  // the sign of x
+  key.bytes.back() &= 0x7f;  // removes the sign of the x coordinate
   // The y of all points whose order divides 8, little endian.
   static constexpr std::string_view kPoints[] = {
       "0000000000000000000000000000000000000000000000000000000000000000",
@@ -63,7 +63,7 @@ std::string_view Trimmed(std::string_view text) {
 
 struct Line {
   std::string_view text;
-  size_t number = 0;  ///< from 1 on
+  size_t number = 0;  ///< the first line has number 1
 };
 
 /// Returns the lines that are neither empty nor comments.
@@ -125,7 +125,7 @@ bool Verify(const PublicKey& key, std::string_view message, const Signature& sig
 
 std::variant<SigningKey, std::string> SigningKey::Generate() {
   Seed seed;
-  // The kernel never returns only a part of so few bytes.
+  // For so few bytes, getrandom() never returns only a part of them.
   ssize_t size = -1;
   do {
     size = getrandom(seed.data(), seed.size(), 0);

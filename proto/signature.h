@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-/// Ed25519 (RFC 8032), and the files with keys.
+/// Ed25519 signatures (RFC 8032), and the format of the files that hold keys.
 namespace cccl_cache {
 
 /// A public key. A value type, ordered by its bytes.
@@ -41,7 +41,8 @@ struct Signature {
   }
 };
 
-/// Returns whether the owner of the key signed exactly this message.
+/// Returns whether this is a signature of exactly this message by the secret key that belongs to
+/// `key`.
 [[nodiscard]] bool Verify(const PublicKey& key, std::string_view message,
                           const Signature& signature);
 
@@ -50,8 +51,8 @@ class SigningKey {
  public:
   using Seed = std::array<uint8_t, 32>;
 
-  /// Makes a new key from the kernel's random numbers; may wait for them right after a boot. The
-  /// text is the reason of a failure.
+  /// Makes a new key from the kernel's random numbers. Right after the machine's boot, this may
+  /// wait until the kernel has some. On failure, returns the reason.
   static std::variant<SigningKey, std::string> Generate();
   explicit SigningKey(const Seed& seed);
   SigningKey(SigningKey&&) = default;
@@ -69,11 +70,10 @@ class SigningKey {
   PublicKey public_key_;
 };
 
-// Key files are text. Empty lines and lines that begin with '#' are ignored.
+// The files with keys are text. Empty lines and lines that begin with '#' are ignored.
 //
-//   secret key  = one line "ed25519-secret SEED"       SEED: 64 hexadecimal digits
-//   public keys = lines "ed25519 KEY COMMENT"          KEY: 64 hexadecimal digits; COMMENT: any
-//   text
+//   secret key  = one line "ed25519-secret SEED"    SEED: 64 hexadecimal digits
+//   public keys = lines "ed25519 KEY COMMENT"       KEY: 64 hexadecimal digits; COMMENT: any text
 
 inline constexpr size_t kMaxKeyFileBytes = 1u << 20;
 inline constexpr size_t kMaxListedKeys = 4'096;
@@ -82,21 +82,22 @@ inline constexpr size_t kMaxListedKeys = 4'096;
 struct ListedKey {
   PublicKey key;
   std::string comment;  ///< untrusted text; empty: none
-  size_t line = 0;      ///< from 1 on
+  size_t line = 0;      ///< line number in the file; the first line has number 1
 };
 
-/// Returns the keys in order; a key may occur several times. Errors begin with `file`, name the
-/// wrong line and the right form, and quote nothing of the file. Limits: kMaxKeyFileBytes and
-/// kMaxListedKeys.
+/// Returns the public keys in the text of a file, in their order. A key may occur several times. An
+/// error begins with the file's name `file` and the line's number, and says what is expected there.
+/// It quotes nothing of the text. Texts above kMaxKeyFileBytes or kMaxListedKeys are an error.
 [[nodiscard]] std::variant<std::vector<ListedKey>, std::string> ParsePublicKeys(
     std::string_view text, const std::string& file);
-/// Like ParsePublicKeys, for a file with one secret key.
+/// Returns the secret key in the text of a file, or an error like that of ParsePublicKeys().
 [[nodiscard]] std::variant<SigningKey, std::string> ParseSigningKey(std::string_view text,
                                                                     const std::string& file);
 
-/// Returns a line with its newline. Control characters of the comment become '?'.
+/// Returns the line of a file of public keys for this key, newline included. Control characters in
+/// the comment become '?'.
 [[nodiscard]] std::string PublicKeyLine(const PublicKey& key, std::string_view comment);
-/// Returns the contents of a secret key's file.
+/// Returns the contents of a file for this secret key.
 [[nodiscard]] std::string SigningKeyText(const SigningKey& key);
 
 }  // namespace cccl_cache

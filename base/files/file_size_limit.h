@@ -8,8 +8,9 @@
 
 namespace cccl_cache {
 
-/// Returns whether this process may make a file of this size. If not (`ulimit -f`), the write would
-/// end the process by SIGXFSZ, so code in foreign programs must ask first.
+/// Returns whether the resource limit of this process (`ulimit -f`) allows a file of this size. A
+/// write beyond the limit would end the process by SIGXFSZ, so code in foreign programs must ask
+/// first.
 [[nodiscard]] inline bool MayMakeFile(uint64_t bytes) {
   rlimit limit;
   return getrlimit(RLIMIT_FSIZE, &limit) == 0 && bytes <= limit.rlim_cur;

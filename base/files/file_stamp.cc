@@ -29,7 +29,7 @@ int64_t Nanoseconds(const struct statx_timestamp& time) {
   return time.tv_sec * kSecond + time.tv_nsec;
 }
 
-/// Returns the only line of a kernel file, without its newline.
+/// Returns the line in a kernel file of one line, without its newline; "" if it can't be read.
 std::string Line(const std::string& path) {
   constexpr size_t kMost = 64;
   const std::string text = ReadFileAt(path, kMost).value_or("");
@@ -69,7 +69,8 @@ FileSystem KindOf(const struct statfs& system, const struct statx& status) {
     case kZfsMagic:
     case kF2fsMagic:
     case kBcachefsMagic:
-      // Before Linux 6.8 an image that is mounted later may have the same numbers.
+      // Before Linux 6.8, another read-only image that is mounted later may get the same mount id,
+      // device and inode numbers.
       if ((system.f_flags & ST_RDONLY) != 0 && !HasUniqueMount(status)) return FileSystem::kOther;
       return FileSystem::kDisk;
     case TMPFS_MAGIC:
@@ -108,10 +109,10 @@ bool StampsProve(FileSystem system, const struct statx& status) {
     case FileSystem::kMemory:
       return directory;
     case FileSystem::kOverlay:
-      // For these two an overlay reports the values of the file's own file system. Images, FUSE and
-      // network file systems don't have the first, a flag of chattr. File systems in memory have no
-      // direct I/O. Btrfs does not report direct I/O, so its files under overlays count as unknown
-      // and are read again.
+      // An overlay passes these two attributes on from the file system below it. Images, FUSE and
+      // network file systems don't report STATX_ATTR_NODUMP, which chattr sets. File systems in
+      // memory don't report direct I/O. Neither does Btrfs, so files on Btrfs under an overlay are
+      // not proved by their stamps and are read again.
       return (status.stx_attributes_mask & STATX_ATTR_NODUMP) != 0 &&
              (directory || (status.stx_mask & kStatxDirectIo) != 0);
     case FileSystem::kKernel:
@@ -131,7 +132,8 @@ std::optional<int64_t> KernelWriteBack(const std::string& directory) {
   const int64_t expire = setting("dirty_expire_centisecs", 3000);
   const int64_t interval = setting("dirty_writeback_centisecs", 500);
   if (interval == 0) return std::nullopt;
-  // One interval until the kernel looks for old pages, and one to write them.
+  // A dirty page is written when it is older than `expire`. The kernel looks for such pages once in
+  // an interval, and may take another interval to write them.
   return expire + 2 * interval;
 }
 

@@ -8,8 +8,8 @@
 
 namespace cccl_cache {
 
-// Numbers of file systems (statfs::f_type) that linux/magic.h lacks, or lacks in old kernels.
-// KindOf (base/file_stamp) and the toolchain's survey classify them.
+// Numbers of file systems (statfs::f_type) that linux/magic.h lacks, at least in older versions.
+// The users are KindOf() (base/files/file_stamp.h) and the search for toolchains.
 inline constexpr uint32_t kBtrfsMagic = 0x9123683e;
 inline constexpr uint32_t kXfsMagic = 0x58465342;
 inline constexpr uint32_t kZfsMagic = 0x2fc12fc1;

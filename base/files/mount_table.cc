@@ -13,7 +13,8 @@
 namespace cccl_cache {
 namespace {
 
-/// Returns the text without the table's escapes: a backslash and three octal digits.
+/// Replaces the escapes of the mount table, a backslash and three octal digits, by their
+/// characters.
 std::string Unescaped(std::string_view text) {
   std::string plain;
   for (size_t at = 0; at < text.size(); ++at) {
@@ -39,7 +40,7 @@ std::optional<std::vector<MountEntry>> ReadMountTable(int table) {
   for (std::string_view rest = *text; !rest.empty();) {
     std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(rest.size(), line.size() + 1));
-    // 36 35 98:0 /root /point options
+    // Such a line: 36 35 98:0 /root /point options
     MountEntry mount;
     for (std::string* field :
          {&mount.id, &mount.parent, &mount.device, &mount.root, &mount.point}) {

@@ -8,18 +8,18 @@
 
 namespace cccl_cache {
 
-/// A line of the kernel's table of mounts (/proc/PID/mountinfo), without escapes.
+/// One line of the kernel's mount table (/proc/PID/mountinfo), with all escapes decoded.
 struct MountEntry {
-  std::string id;      ///< as in statx (STATX_MNT_ID)
+  std::string id;      ///< the mount id, as statx returns it (STATX_MNT_ID)
   std::string parent;  ///< the id of the parent mount
-  std::string device;  ///< "major:minor" of the file system
-  std::string root;    ///< the directory or file in the file system that is mounted
+  std::string device;  ///< "major:minor" of the device of the file system
+  std::string root;    ///< path in the file system of the directory or file that is mounted
   std::string point;   ///< the path at which it is mounted
 
   bool operator==(const MountEntry&) const = default;
 };
 
-/// Returns the mounts in the open table, read from its beginning; none if it can't be read.
+/// Reads the mount table from the beginning of an open file. Returns none if it can't be read.
 [[nodiscard]] std::optional<std::vector<MountEntry>> ReadMountTable(int table);
 
 }  // namespace cccl_cache

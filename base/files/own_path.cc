@@ -19,12 +19,12 @@ namespace cccl_cache {
 namespace {
 
 constexpr size_t kBootDigits = 16;
-/// The kernel's limit of symlinks in one path.
+/// The largest number of symlinks that the kernel follows in one path.
 constexpr int kMaxLinks = 40;
 
 bool IsOwnOrRoot(uid_t owner) { return owner == 0 || owner == geteuid(); }
 
-/// Pushes the names of a path on the stack of pending names, so that the first name is on top.
+/// Pushes the names of a path on the stack of names to follow. The first name becomes the top.
 void Push(std::string_view path, std::vector<std::string>& names) {
   const auto end = static_cast<std::ptrdiff_t>(names.size());
   while (!path.empty()) {
@@ -35,7 +35,7 @@ void Push(std::string_view path, std::vector<std::string>& names) {
   std::reverse(names.begin() + end, names.end());
 }
 
-/// One walk from / to a directory.
+/// Follows one path from / to a directory, name by name.
 class Walk {
  public:
   explicit Walk(const OwnDirectoryRules& rules) : rules_(rules) {}
@@ -78,7 +78,8 @@ class Walk {
   [[nodiscard]] FollowedDirectory Failed(const std::string& path) const {
     return Refused(path + ": " + std::strerror(errno));
   }
-  /// A link can't lead through a missing directory, so no links are pending here.
+  /// `path` is missing, so nothing below it exists. The remaining names are therefore no symlinks,
+  /// and are appended as they are.
   FollowedDirectory Missing(std::string path) {
     for (; !names_.empty(); names_.pop_back()) {
       if (names_.back() == "..") return Refused(path + ": " + std::strerror(ENOENT));
@@ -107,7 +108,7 @@ class Walk {
 
   [[nodiscard]] bool OthersWrite() const { return (status_.st_mode & (S_IWGRP | S_IWOTH)) != 0; }
 
-  /// Returns why other users could replace entries of the walk's current directory.
+  /// Returns why other users could replace entries of the directory `at_`, or "".
   [[nodiscard]] std::string WhyReplaceable() const {
     const bool last = names_.empty();
     if (!IsOwnOrRoot(status_.st_uid) && !(last && rules_.given_away && by_root_)) {
@@ -121,10 +122,10 @@ class Walk {
   }
 
   const OwnDirectoryRules rules_;
-  std::vector<std::string> names_;  ///< pending names, the next one last
-  std::string at_;                  ///< the walk's current directory; empty for /
-  struct stat status_ {};           ///< of the current directory
-  bool by_root_ = false;            ///< whether only root can have given the directory to its owner
+  std::vector<std::string> names_;  ///< names to follow; the next one is the last
+  std::string at_;                  ///< path of the current directory; empty for /
+  struct stat status_ {};           ///< status of the current directory
+  bool by_root_ = false;            ///< only root can write the parent of the current directory
   int links_ = 0;
 };
 
@@ -143,7 +144,7 @@ std::string SocketBelowHome(std::string_view home) {
 }
 
 std::string CacheDirectory() {
-  // The base directory specification says that a relative path does not count.
+  // The XDG base directory specification says that relative paths must be ignored.
   for (const auto& [variable, below] :
        {std::pair("XDG_CACHE_HOME", "/cccl-cache"), std::pair("HOME", "/.cache/cccl-cache")}) {
     const char* base = secure_getenv(variable);

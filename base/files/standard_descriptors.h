@@ -4,9 +4,9 @@
 
 namespace cccl_cache {
 
-/// Opens /dev/null for each closed standard descriptor, so that no later file or socket gets its
-/// number. Reads and writes still fail. Programs that this process starts have the descriptor
-/// closed, as this one had. Call it first in main().
+/// Occupies each closed standard descriptor (0 to 2), so that no file or socket that is opened
+/// later gets its number. Reads and writes of the descriptor still fail, as if it were closed.
+/// Programs that this process starts do not inherit it. To be called first in main().
 void OccupyStandardDescriptors();
 
 }  // namespace cccl_cache

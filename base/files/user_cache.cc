@@ -24,7 +24,7 @@ namespace cccl_cache {
 namespace {
 
 constexpr size_t kMaxFiles = 512;
-/// The longest value, the digests of 100,000 headers, is shorter.
+/// Limit of one value. The longest value is the digests of 100,000 headers, which need less.
 constexpr off_t kMaxBytes = off_t{4} << 20;
 
 bool OnlyThisUserWrites(const struct stat& status) {
@@ -37,7 +37,7 @@ std::string FileName(std::string_view name) {
   return file;
 }
 
-/// Removes the oldest files, including drafts of killed processes.
+/// Removes the oldest files above the limit, also temporary files that killed processes left.
 void DropOldest(int directory) {
   const int listed = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(fdopendir(listed), closedir);
@@ -77,7 +77,8 @@ std::optional<std::string> UserCache::Get(std::string_view name) const {
 
 void UserCache::Put(std::string_view name, std::string_view value) const {
   const FileDescriptor directory = MakeDirectory();
-  // Processes of two nodes, or of two containers, may have the same pid.
+  // The temporary file has a random name, not the pid: processes on two machines with a shared home
+  // directory, or in two containers, may have the same pid.
   uint64_t random = 0;
   if (!directory.valid() || !MayMakeFile(value.size()) ||
       getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random)) {

@@ -13,33 +13,37 @@
 
 namespace cccl_cache {
 
-/// Small values that a process keeps for later processes of its user. Each value can be computed
-/// again. A value is one file in a directory that only this user can write. A value that can't be
-/// read, or that other users could have written, counts as absent. A file is replaced as a whole,
-/// but its contents may be damaged after a power cut. Beyond 512 files the oldest are removed.
-/// Immutable; safe for several threads, processes and nodes, and in foreign programs.
+/// Stores small values in files for later processes of the same user. Each value is one file in a
+/// directory that only this user can write, and can be computed again. A value that can't be read,
+/// or that other users could have written, counts as absent. A file is replaced as a whole, but its
+/// contents may be damaged after a power cut. If there are more than 512 files, the oldest are
+/// removed. Immutable; safe for several threads, processes and machines, and in foreign programs.
 class UserCache {
  public:
-  /// Returns the values of this kind in CacheDirectory(). Without that directory it keeps nothing.
+  /// Returns the cache of the values of one kind, in the directory CacheDirectory()/kind. If
+  /// CacheDirectory() is empty, the returned object stores nothing.
   [[nodiscard]] static UserCache Of(std::string_view kind);
-  /// `directory` is an absolute path. Its last `own` directories are made at the first use.
+  /// `directory` is an absolute path, or empty: no value is stored. Put() and Keeps() create its
+  /// last `own` directories if they are missing.
   UserCache(std::string directory, size_t own) : directory_(std::move(directory)), own_(own) {}
 
-  /// Returns whether values can be kept. Makes the directory.
+  /// Returns whether values can be stored. Creates the directory if it is missing.
   [[nodiscard]] bool Keeps() const { return MakeDirectory().valid(); }
-  /// In `name`, '/' and '-' are the same character.
+  /// Returns the value of this name, or none. A '/' in the name is stored as '-', so "a/b" and
+  /// "a-b" are one name.
   [[nodiscard]] std::optional<std::string> Get(std::string_view name) const;
   void Put(std::string_view name, std::string_view value) const;
   void Remove(std::string_view name) const;
-  /// Returns the time since the value was put. None if it is absent or its time is in the future.
+  /// Returns the time since the value was stored. Returns none if it is absent, or was stored in
+  /// the future by this machine's clock.
   [[nodiscard]] std::optional<std::chrono::seconds> Age(std::string_view name) const;
 
  private:
-  /// Return an invalid descriptor if there is no directory, or if others can write it.
+  /// Both return an invalid descriptor if there is no directory, or if other users can write it.
   [[nodiscard]] FileDescriptor OpenDirectory() const;
   [[nodiscard]] FileDescriptor MakeDirectory() const;
 
-  std::string directory_;  ///< empty: keeps nothing
+  std::string directory_;  ///< if empty, no value is stored
   size_t own_;
 };
 

@@ -13,21 +13,22 @@
 
 namespace cccl_cache {
 
-/// Returns the same file under a number above those of the standard streams. Otherwise the output
-/// of a process that has closed these streams would go into the file.
+/// Moves an open file to a descriptor number above 2. With a number from 0 to 2, a process that has
+/// closed its standard streams would write its output into the file.
 inline FileDescriptor AboveStandardStreams(FileDescriptor opened) {
   if (opened.get() < 0 || opened.get() > STDERR_FILENO) return opened;
   return FileDescriptor(fcntl(opened.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
 }
 
-/// Owns a descriptor in a process where foreign code may close any descriptor and reuse its number.
-/// The file is identified by device and inode, so it must have its own inode: a socket, a pipe or a
-/// file, but no eventfd, epoll set or timer, which all share one. A reused number is never used and
-/// never closed. Move-only; Get() is thread-safe.
+/// Owns a descriptor in a process where foreign code may close any descriptor, so that its number
+/// may be reused. Get() identifies the open file by device and inode. The file must therefore have
+/// an inode of its own, as a socket, a pipe or a file has. An eventfd, epoll set or timer has none:
+/// these all share one inode. A reused number is never used and never closed. Move-only; Get() is
+/// thread-safe.
 class VerifiedDescriptor {
  public:
   VerifiedDescriptor() = default;
-  /// The number may change, as AboveStandardStreams says.
+  /// The descriptor's number may change: see AboveStandardStreams().
   explicit VerifiedDescriptor(FileDescriptor given) {
     FileDescriptor opened = AboveStandardStreams(std::move(given));
     struct stat status {};
@@ -48,8 +49,8 @@ class VerifiedDescriptor {
   VerifiedDescriptor& operator=(const VerifiedDescriptor&) = delete;
   ~VerifiedDescriptor() { FileDescriptor(Get()).Close(); }
 
-  /// Returns the number, or -1 if the number is of another file now. Costs one fstat(2). The answer
-  /// is valid until the host program runs again.
+  /// Returns the descriptor's number, or -1 if foreign code has closed it or reused its number.
+  /// Costs one fstat(2). The answer is valid until foreign code runs again.
   [[nodiscard]] int Get() const {
     struct stat status {};
     const bool same = number_ >= 0 && fstat(number_, &status) == 0 && status.st_dev == device_ &&

@@ -18,7 +18,7 @@ std::optional<std::string> ReadAll(int file, size_t most) {
   struct stat status {};
   // The size is only a hint: a file may grow, and pipes and kernel files have no size.
   const bool sized = fstat(file, &status) == 0 && status.st_size > 0;
-  // One more byte, so that a read shows the end of the file.
+  // One more byte than the size, so that the last read() can report the end of the file.
   const size_t expected = sized ? static_cast<size_t>(status.st_size) + 1 : kUnknownSize;
   std::string bytes(std::min(expected, most), '\0');
   size_t length = 0;

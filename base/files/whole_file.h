@@ -9,15 +9,15 @@
 
 namespace cccl_cache {
 
-/// Reads a file, a pipe or a device from the descriptor's position to the end, or up to `most`
-/// bytes. None: see errno.
+/// Reads a file, a pipe or a device from the descriptor's position to the end, but at most `most`
+/// bytes. Returns none, with errno set, on an error.
 [[nodiscard]] std::optional<std::string> ReadAll(int file, size_t most = std::string::npos);
 
-/// Reads the file at a path in the same way. Waits for the writer of a named pipe.
+/// Opens the file at `path` and reads it like ReadAll(). For a named pipe, waits for a writer.
 [[nodiscard]] std::optional<std::string> ReadFileAt(const std::string& path,
                                                     size_t most = std::string::npos);
 
-/// Writes all bytes. Returns false on an error: see errno.
+/// Writes all bytes. Returns false, with errno set, on an error.
 [[nodiscard]] bool WriteAll(int file, std::string_view bytes);
 
 }  // namespace cccl_cache

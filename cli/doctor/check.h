@@ -16,18 +16,18 @@
 
 namespace cccl_cache::cli {
 
-/// The result of a check of `doctor`. A warning means that some programs lose hits or time.
+/// The verdict of a check. A warning means that some programs get fewer hits or run slower.
 enum class CheckVerdict : uint8_t { kPass, kWarning, kFailure, kSkipped };
 
-/// One line of `doctor`.
+/// The result of one check, which `doctor` prints as one line.
 struct Check {
   std::string name;
   CheckVerdict verdict = CheckVerdict::kPass;
   std::string seen;
-  std::string way_out = {};  ///< remedy; empty if the check passed or was skipped
+  std::string way_out = {};  ///< advice how to solve the problem; empty if there is none
 };
 
-/// The daemon's answers about itself.
+/// What the daemon answered about itself.
 struct DaemonAnswers {
   bool serving = false;
   DaemonInfo info = {};
@@ -35,41 +35,46 @@ struct DaemonAnswers {
   Statistics stats = {};
 };
 
-/// The daemon's answers, shared by the checks so that each query is sent once.
+/// The state that the checks share, so that each request is sent to the daemon only once.
 struct Patient {
-  std::string given_socket;     ///< --socket; empty: not given
-  uint32_t driver_version = 0;  ///< as cuDriverGetVersion returns it; 0: no driver
+  std::string given_socket;     ///< value of --socket; empty if it was not given
+  uint32_t driver_version = 0;  ///< as from cuDriverGetVersion(); 0 if there is no driver
   Expected<Client> client = Error{CCCL_CACHE_NO_DAEMON, "not opened"};
   Expected<DaemonAnswers> daemon = Error{CCCL_CACHE_NO_DAEMON, "not asked"};
 };
 
-/// Opens the client and checks its socket.
+/// Opens `patient->client`, and checks whether its socket accepts a connection.
 [[nodiscard]] Check CheckSocket(Patient* patient);
-/// Returns the check for the errno of connecting to a socket; 0: connected. `origin`: "--socket".
+/// Returns the result for an attempt to connect to the socket. `error` is the errno, or 0 on
+/// success. `origin` tells what selected the socket, for example "--socket".
 [[nodiscard]] Check JudgeSocket(const std::string& path, const std::string& origin, int error);
-/// Fills `patient->daemon`. `connects`: whether the daemon's socket accepts connections.
+/// Asks the daemon about itself and fills `patient->daemon`. If `connects` is false, the daemon's
+/// socket accepts no connections, and the check is skipped.
 [[nodiscard]] Check CheckDaemon(Patient* patient, bool connects);
 
-// Checks about the daemon are skipped if it did not answer.
+// If the daemon did not answer, the checks below that need an answer are skipped.
 [[nodiscard]] Check CheckToolchains(const Patient& patient);
-/// Builds a new program twice.
+/// Compiles a new program twice through the daemon. The second result must be a hit.
 [[nodiscard]] Check CheckBuild(Patient* patient);
-/// To be called after CheckBuild, whose builds are written to the store.
+/// Must be called after CheckBuild(), so that the daemon has written the test build to its store.
 [[nodiscard]] Check CheckStore(Patient* patient);
 
-/// Checks the Redis that nodes share: its connection, its clock against this node's, and the keys.
-/// Returns none if no Redis is configured. Sends no query; to be called after CheckStore.
+/// Checks the Redis server that several nodes share: the connection, the difference between its
+/// clock and this node's, and the keys. Checks the shelves (directories of snapshots) too. Skips
+/// what is not configured. Sends no requests, but uses the statistics that CheckStore() has stored,
+/// so it must be called after that.
 [[nodiscard]] std::vector<Check> RemoteChecks(const Patient& patient);
 
-/// Compares the times of the compilers' files and of this program with `now`.
+/// Warns if a compiler's file or this program was changed later than `now`, which suggests that
+/// this machine's clock is wrong.
 [[nodiscard]] Check CheckClock(const Patient& patient, time_t now);
-/// `open_files`: limit of this process's open files; 0: unlimited.
+/// Warns if this process may open too few files. `open_files` is its limit; 0 means unlimited.
 [[nodiscard]] Check CheckLimits(const Patient& patient, uint64_t open_files);
 [[nodiscard]] uint64_t OpenFileLimit();
 
-/// The features of the kernel with which the daemon confines compilers.
+/// The kernel features that the daemon uses to sandbox compilers.
 struct KernelFeatures {
-  int landlock = 0;  ///< ABI; 0: none
+  int landlock = 0;  ///< version of the Landlock ABI; 0 if the kernel has no Landlock
   bool seccomp = false;
 
   [[nodiscard]] static KernelFeatures OfThisProcess();
@@ -77,27 +82,31 @@ struct KernelFeatures {
 [[nodiscard]] Check CheckKernel(const KernelFeatures& features);
 [[nodiscard]] Check CheckDriver(const Patient& patient);
 [[nodiscard]] Check CheckRun();
-/// Runs Python: the one whose wheel installed `program` (the path of this one), else the first
-/// python3 of `path` (a list as in $PATH). It must end within `patience`.
+/// Checks the Python installation and its cccl_cache package by running Python. If a wheel has
+/// installed this program, whose path is `program`, that wheel's Python is used. Otherwise it is
+/// the first python3 in `path`, a list of directories as in $PATH. Python must end within
+/// `patience`.
 [[nodiscard]] Check CheckPython(const std::string& program, const std::string& path,
                                 std::chrono::milliseconds patience);
 
-/// The result of a program that a check started.
+/// The output and the end of a program that a check has run.
 struct Ended {
-  std::string output;    ///< the first 16 KiB
-  int status = SIGKILL;  ///< as from waitpid; SIGKILL: it was killed after the time limit
+  std::string output;    ///< at most about the first 16 KiB
+  int status = SIGKILL;  ///< as from waitpid(); SIGKILL if the program exceeded its time limit
 };
 
-/// Runs a program in / with these variables added to this process's, and kills it with all its
-/// children after the time limit. `kept`: the returned output, standard output or error; the other
-/// one is discarded.
+/// Runs a program in the directory / and returns its result. `variables` are added to this
+/// process's environment. After `patience`, the program and all its children are killed. `kept` is
+/// the descriptor whose output is returned: STDOUT_FILENO or STDERR_FILENO. The other output is
+/// discarded.
 [[nodiscard]] Ended Try(const std::vector<std::string>& words, const Variables& variables, int kept,
                         std::chrono::milliseconds patience);
 
-/// Returns the end in words, as "crashed (signal 11)".
+/// Describes a status from waitpid(), for example as "crashed (signal 11)".
 [[nodiscard]] std::string HowItEnded(int status);
 
-/// Returns the text for people, wrapped at 100 columns, or the object for --json.
+/// Returns the results as human-readable text, wrapped at 100 columns, or as the JSON object for
+/// --json.
 [[nodiscard]] std::string ChecksText(const std::vector<Check>& checks, bool coloured);
 [[nodiscard]] std::string ChecksJson(const std::vector<Check>& checks);
 

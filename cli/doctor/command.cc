@@ -26,7 +26,7 @@ constexpr size_t kNameColumns = 12;
 constexpr size_t kVerdictColumns = 9;
 constexpr size_t kIndent = kNameColumns + kVerdictColumns;
 
-/// The words for a verdict, also used in JSON, and its colour in a terminal.
+/// The appearance of a verdict: the word, which is also used in JSON, and the colour in a terminal.
 struct VerdictLook {
   const char* word;
   Colour colour;
@@ -51,7 +51,7 @@ std::string Padded(std::string text, size_t columns) {
   return text;
 }
 
-/// Wraps a text into indented lines.
+/// Wraps a text at kColumns. All lines but the first are indented to the column of the text.
 std::string Wrapped(const std::string& text) {
   std::istringstream words(text);
   std::string wrapped;

@@ -21,19 +21,19 @@ namespace cccl_cache::cli {
 namespace {
 
 constexpr std::chrono::seconds kAnswerPatience{5};
-// A daemon that has just started looks for toolchains before it answers.
+// A daemon that has just started finds its toolchains before it answers this request.
 constexpr std::chrono::seconds kSearchPatience{10};
-// The first build of a toolchain loads its compilers, and may wait behind other builds.
+// The first build with a toolchain must load its compilers, and may wait for other builds.
 constexpr std::chrono::seconds kTestBuildPatience{60};
 
 constexpr const char* kSystemSocket = "/run/cccl-cached/socket";
-// The origin of a socket's path without an option or variable.
+// The origins of the socket if neither --socket nor $CCCL_CACHE_SOCKET is given.
 constexpr const char* kSystems = "the system's";
 constexpr const char* kUsers = "this user's";
 
 Check NoDaemon(const char* name) { return {name, CheckVerdict::kSkipped, "no daemon"}; }
 
-/// Returns the errno of connecting; 0: connected.
+/// Tries to connect to the socket. Returns 0 on success, or an errno.
 int Connect(const std::string& path) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
@@ -69,13 +69,13 @@ std::string ReadLog(const std::string& path, const std::string& origin) {
          "restart cccl-cached";
 }
 
-/// The patient's client must be open.
+/// Requires that `patient.client` is open.
 std::string ReadLog(const Patient& patient) {
   const std::string path(patient.client->socket());
   return ReadLog(path, OriginOf(path, patient.given_socket));
 }
 
-/// ", owner uid 0, mode 0666"
+/// Returns text such as ", owner uid 0, mode 0666", or "" if the file's status can't be read.
 std::string Permissions(const std::string& path) {
   struct stat status;
   if (stat(path.c_str(), &status) != 0) return "";
@@ -89,18 +89,19 @@ Expected<DaemonAnswers> Ask(Client* client, uint32_t driver_version) {
   const Expected<bool> serving = client->Health(kAnswerPatience);
   if (!serving.ok()) return serving.error();
   DaemonAnswers answers{.serving = *serving};
-  // Before asking for the daemon's problem, which may be that it still looks for toolchains.
+  // The toolchains are requested first. This waits until the daemon has found them, and while it
+  // searches, the search would be its problem.
   answers.toolchains = AskToolchains(*client, driver_version, kSearchPatience);
   Expected<DaemonInfo> info = AskInfo(*client, kAnswerPatience);
   if (!info.ok()) return info.error();
   answers.info = *std::move(info);
-  // CheckStore asks again, and reports an error.
+  // An error is ignored here: CheckStore() asks for the statistics again, and reports an error.
   Expected<Statistics> stats = AskStatistics(*client, kAnswerPatience);
   if (stats.ok()) answers.stats = *std::move(stats);
   return answers;
 }
 
-/// Returns a program that is in no cache.
+/// Returns the source of a program with a random name, so that no cache has it.
 std::string NewProgram() {
   std::random_device random;
   std::array<char, 32> name = {};
@@ -112,14 +113,15 @@ std::string Milliseconds(const BuildResult& result) {
   return Fixed(static_cast<double>(result.info().total_us) / 1000, "ms");
 }
 
-/// Returns an outcome with its reason: "uncacheable: it names the time".
+/// Returns the outcome and its reason, for example "uncacheable: it names the time".
 std::string OutcomeOf(const BuildResult& result) {
   const std::string_view why = result.compiled() ? result.reason() : result.log();
   std::string text = cccl_cache_outcome_name(result.info().outcome);
   return why.empty() ? text : text + ": " + std::string(why.substr(0, why.find('\n')));
 }
 
-/// Judges the results of the same request sent twice. `explained`: why the second one is no hit.
+/// Compares the results of the same request sent twice. `explained` is the daemon's reason why the
+/// second result is not a hit.
 Check JudgeBuilds(const BuildResult& first, const BuildResult& second, const std::string& explained,
                   const std::string& read_log) {
   Check check{"build"};
@@ -180,7 +182,7 @@ Check JudgeSocket(const std::string& path, const std::string& origin, int error)
 }
 
 Check CheckSocket(Patient* patient) {
-  // Without a fallback, because the daemon itself must do both builds.
+  // The client has no fallback and no process cache, because the daemon itself must do both builds.
   patient->client = Client::Open(ClientOptions{.socket = patient->given_socket,
                                                .fallback = CCCL_CACHE_FALLBACK_ERROR,
                                                .process_cache_bytes = CCCL_CACHE_OFF});
@@ -273,12 +275,13 @@ Check CheckBuild(Patient* patient) {
 Check CheckStore(Patient* patient) {
   if (!patient->daemon.ok()) return NoDaemon("store");
   DaemonAnswers& answers = *patient->daemon;
-  // Asked again, because the test build has been written to the store since.
+  // The information is requested again, because the daemon has written the test build since.
   Expected<DaemonInfo> info = AskInfo(*patient->client, kAnswerPatience);
   if (info.ok()) answers.info = *std::move(info);
   Expected<Statistics> stats = AskStatistics(*patient->client, kAnswerPatience);
-  // Only this problem says that the store can't be written now: the counters are never reset.
-  // CheckDaemon reports other problems.
+  // The store can't be written at present only if the daemon reports this problem: the error
+  // counters are never reset, so they also show solved problems. CheckDaemon() reports the other
+  // problems.
   const std::string& problem = answers.info.problem;
   if (problem.find("its store can't be written") != std::string::npos) {
     return {"store", CheckVerdict::kFailure, problem,

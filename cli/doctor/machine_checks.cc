@@ -19,13 +19,13 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::seconds kLoaderPatience{5};
 
-// The kernel's constants, because the C library's headers may be older than the kernel.
+// Constants of the kernel. They are copied because the C library's headers may be older than it.
 constexpr long kLandlockCreateRuleset = 444;
 constexpr uint32_t kLandlockVersion = 1;
 constexpr unsigned kSeccompActionAvailable = 2;
 constexpr uint32_t kSeccompKillProcess = 0x80000000;
 
-/// Returns when the file was last changed; 0: unknown.
+/// Returns the time of the file's last change (contents or metadata), or 0 if it is unknown.
 time_t ChangedAt(const std::string& path) {
   struct stat status;
   if (stat(path.c_str(), &status) != 0) return 0;
@@ -50,7 +50,7 @@ unsigned MajorOf(const std::string& version) {
 }  // namespace
 
 Check CheckClock(const Patient& patient, time_t now) {
-  constexpr time_t kSkew = 5;  // s; clocks of file servers may differ by this much
+  constexpr time_t kSkew = 5;  // in seconds; the clocks of file servers may differ by this much
   const std::string own = "/proc/self/exe";
   std::vector<std::string> files = {own};
   for (const Toolchain& each : ToolchainsOf(patient)) {
@@ -75,7 +75,7 @@ uint64_t OpenFileLimit() {
 }
 
 Check CheckLimits(const Patient& patient, uint64_t open_files) {
-  constexpr uint64_t kFewFiles = 64;  // a program opens files besides those of the client
+  constexpr uint64_t kFewFiles = 64;  // a program needs more than the client's few descriptors
   Check check{"limits"};
   check.seen = "open files here: " + (open_files == 0 ? "any" : Count(open_files));
   if (patient.daemon.ok()) {
@@ -118,7 +118,7 @@ Check CheckDriver(const Patient& patient) {
   check.seen = "of CUDA " + std::to_string(major) + "." +
                std::to_string(patient.driver_version % kMajor / kMinor);
   const std::vector<Toolchain> toolchains = ToolchainsOf(patient);
-  // The default is the daemon's choice for this driver.
+  // The default toolchain is the one that the daemon has chosen for this driver.
   const auto chosen = std::ranges::find(toolchains, true, &Toolchain::selected_by_default);
   if (chosen == toolchains.end()) return check;
   const auto loads = [major](const Toolchain& each) { return MajorOf(each.version) <= major; };
@@ -145,7 +145,7 @@ Check CheckRun() {
   if (variables->empty()) {
     return {"run", CheckVerdict::kPass, "this process is under it already (LD_PRELOAD)"};
   }
-  // The first library is the stand-in; the others were in LD_PRELOAD before.
+  // The first library in LD_PRELOAD is a stand-in. The others were in the variable before.
   const std::string& libraries = variables->front().second;
   const std::string first = libraries.substr(0, libraries.find(':'));
   const fs::path standins = first.substr(0, first.rfind('/'));

@@ -15,9 +15,10 @@
 namespace cccl_cache::cli {
 namespace {
 
-/// Prints a line for each finding: its kind, name and version. The import comes last: without the
-/// line `end` it did not return. Runs without -I, which would hide packages of `pip install --user`
-/// and PYTHONPATH, but in /, so that no file of the working directory is imported.
+/// A Python script that prints one line for each thing it finds: kind, name and version. The import
+/// of cccl_cache comes last, so a missing line "end" means that the import has ended Python. The
+/// script runs without the option -I, which would hide packages of `pip install --user` and
+/// PYTHONPATH. It runs in the directory /, so that it imports no file of the working directory.
 constexpr const char* kScript = R"(
 import os, sys
 if sys.path[:1] == [""]: del sys.path[0]
@@ -38,8 +39,9 @@ except BaseException as error:
 print("end", flush=True)
 )";
 
-/// Returns the first program of this name in a list of directories, or "". Skips relative
-/// directories, which depend on the working directory.
+/// Returns the path of the first program with this name in `path`, a list of directories as in
+/// $PATH. Returns "" if there is none. Relative directories are skipped: programs are run in
+/// another working directory.
 std::string Find(const std::string& name, const std::string& path) {
   std::istringstream directories(path);
   for (std::string directory; std::getline(directories, directory, ':');) {
@@ -49,8 +51,8 @@ std::string Find(const std::string& name, const std::string& path) {
   return "";
 }
 
-/// Returns the Python whose wheel installed this program into
-/// PREFIX/lib/python3.11/site-packages/cccl_cache, else the first python3 of the list.
+/// Returns the Python whose wheel installed this program, if `program` is in
+/// PREFIX/lib/python3.X/site-packages/cccl_cache. Otherwise returns the first python3 in `path`.
 std::string FindPython(const std::string& program, const std::string& path) {
   const std::filesystem::path library =
       std::filesystem::path(program).parent_path().parent_path().parent_path();
@@ -64,9 +66,9 @@ std::string FindPython(const std::string& program, const std::string& path) {
 }
 
 struct FoundInPython {
-  std::string version;  ///< empty: Python did not answer
-  std::string client;   ///< version of cccl_cache; empty: not installed
-  std::string broken;   ///< the error of importing it
+  std::string version;  ///< version of Python; empty if Python did not answer
+  std::string client;   ///< version of the package cccl_cache; empty if it is not installed
+  std::string broken;   ///< error of importing cccl_cache; empty if there was none
   std::string packages;
   bool end = false;
 };
@@ -91,7 +93,7 @@ FoundInPython Parse(const std::string& output) {
   return found;
 }
 
-/// Returns the name of a variable that turns plug-ins on, or null if none is set.
+/// Returns the name of a set environment variable that enables the package's plug-ins, or null.
 const char* FindPlugInVariable() {
   for (const char* name : {"CCCL_CACHE", "CCCL_CACHE_COMPUTE", "CCCL_CACHE_CUPY",
                            "CCCL_CACHE_NUMBA", "CCCL_CACHE_NUMBA_MLIR", "CCCL_CACHE_TRITON"}) {
@@ -101,7 +103,8 @@ const char* FindPlugInVariable() {
   return nullptr;
 }
 
-/// Returns whether programs started from here are under `run`.
+/// Returns whether the environment has the variables of `run`, so that programs which this process
+/// starts use the stand-ins.
 bool IsUnderRun() {
   return std::ranges::any_of(std::array{"LD_AUDIT", "LD_PRELOAD"}, [](const char* name) {
     const char* value = std::getenv(name);
@@ -124,8 +127,8 @@ Check CheckPython(const std::string& program, const std::string& path,
   const FoundInPython found = Parse(ended.output);
   check.seen = python + " " + found.version;
   if (found.version.empty() || !found.end) {
-    // Without an answer the program is no python3, or a slow one: a warning. If Python ended in the
-    // import, programs that import the package end too: a failure.
+    // If not even the version was printed, the program is no python3 or a slow one: a warning. If
+    // Python ended during the import, programs that import the package end too: a failure.
     const bool breaks = !found.version.empty() && ended.status != SIGKILL;
     check.verdict = breaks ? CheckVerdict::kFailure : CheckVerdict::kWarning;
     check.seen +=

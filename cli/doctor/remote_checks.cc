@@ -9,8 +9,8 @@
 namespace cccl_cache::cli {
 namespace {
 
-// A node refuses entries whose signature is over 600 s in the future. The errors of two nodes'
-// clocks can add up, so each may be half of that.
+// In seconds. A node refuses an entry whose signature is more than 600 s in the future. The errors
+// of two nodes' clocks can add up, so each clock may be wrong by half of that.
 constexpr double kMaxClockDifference = 300;
 
 Check CheckConnection(const Statistics& stats) {

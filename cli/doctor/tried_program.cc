@@ -17,9 +17,9 @@ namespace cccl_cache::cli {
 namespace {
 
 constexpr size_t kMaxOutput = 16 << 10;
-constexpr int kNotExecuted = 127;  ///< exit code, as a shell has it
+constexpr int kNotExecuted = 127;  ///< exit code if exec fails, as in shells
 
-/// Returns this process's variables, changed by `variables`.
+/// Returns `variables`, and those of this process's environment that have other names.
 std::vector<std::string> WithOwn(const Variables& variables) {
   std::vector<std::string> all;
   for (const auto& [name, value] : variables) all.push_back(name + "=" + value);
@@ -40,7 +40,7 @@ std::vector<char*> Pointers(const std::vector<std::string>& texts) {
   return pointers;
 }
 
-/// The child between fork and exec: only async-signal-safe calls.
+/// Runs in the child process between fork and exec, so it makes only async-signal-safe calls.
 [[noreturn]] void Become(char* const* words, char* const* variables, int kept, int output) {
   setpgid(0, 0);
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -55,7 +55,7 @@ std::vector<char*> Pointers(const std::vector<std::string>& texts) {
 
 Ended Try(const std::vector<std::string>& words, const Variables& variables, int kept,
           std::chrono::milliseconds patience) {
-  constexpr std::chrono::seconds kDeathPatience{1};  // a process in a system call may not die
+  constexpr std::chrono::seconds kDeathPatience{1};  // a killed process may hang in a system call
   const std::vector<std::string> environment = WithOwn(variables);
   const std::vector<char*> arguments = Pointers(words);
   const std::vector<char*> values = Pointers(environment);
@@ -68,7 +68,7 @@ Ended Try(const std::vector<std::string>& words, const Variables& variables, int
   if (child == 0) Become(arguments.data(), values.data(), kept, writing.get());
   writing.Close();
   if (child < 0) return ended;
-  setpgid(child, child);  // in both processes, so that it is done before either continues
+  setpgid(child, child);  // also done in the child: whichever process runs first creates the group
   const auto end = std::chrono::steady_clock::now() + patience;
   while (ended.output.size() < kMaxOutput) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(

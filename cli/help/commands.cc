@@ -14,7 +14,7 @@
 namespace cccl_cache::cli {
 namespace {
 
-/// Prints the output of `WORDS... --help`.
+/// Prints the help of the command that `words` name, the same text as `WORDS... --help`.
 int PrintHelp(const CLI::App& tree, const std::vector<std::string>& words,
               const CommonOptions& common) {
   const CLI::App* command = &tree;

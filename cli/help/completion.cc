@@ -27,8 +27,9 @@ std::string Escaped(const std::string& text, std::string_view special) {
 
 std::string FishQuoted(const std::string& text) { return "'" + Escaped(text, "\\'") + "'"; }
 
-/// Returns a command line that asks the daemon for the values of an option and prints one per line
-/// within 1 s, in any shell; "" for other options.
+/// Returns a shell command that asks the daemon for the possible values of the option, and prints
+/// one per line. It takes at most 1 s and works in all three shells. Returns "" for options that
+/// the daemon has no values for.
 std::string AskingFor(const CLI::Option& option) {
   const std::string toolchains = "timeout 1 cccl-cache-cli toolchains 2>/dev/null | ";
   if (option.check_lname("arch")) {
@@ -40,7 +41,8 @@ std::string AskingFor(const CLI::Option& option) {
   return "";
 }
 
-/// Returns the names to complete: the long ones, or the short one if there is no long one.
+/// Returns the names of the option that are completed: the long names, or the short ones if there
+/// are no long ones.
 Strings CompletedNames(const CLI::Option& option) {
   Strings names = NamesOf(option);
   if (!option.get_lnames().empty()) {
@@ -49,7 +51,7 @@ Strings CompletedNames(const CLI::Option& option) {
   return names;
 }
 
-/// Returns the patterns `*:--socket` of all options with a value.
+/// Returns a shell pattern such as `*:--socket` for each name of an option that takes a value.
 Strings PatternsOfValues(const CLI::App& app) {
   std::set<std::string> patterns;
   for (const CLI::App* command : WholeTree(app)) {
@@ -61,7 +63,8 @@ Strings PatternsOfValues(const CLI::App& app) {
   return {patterns.begin(), patterns.end()};
 }
 
-/// Returns the patterns `snapshot:create` of all subcommands of commands.
+/// Returns a quoted pattern such as `snapshot:create` for each command and subcommand: the path of
+/// the parent, and the name.
 Strings PatternsOfCommands(const CLI::App& app) {
   Strings patterns;
   for (const CLI::App* parent : WholeTree(app)) {
@@ -73,7 +76,7 @@ Strings PatternsOfCommands(const CLI::App& app) {
   return patterns;
 }
 
-/// Returns the subcommands, or the choices of the argument.
+/// Returns the words that may follow the command: its subcommands, or the choices of its argument.
 Strings WordsOf(const CLI::App& command) {
   Strings words;
   for (const CLI::App* each : CommandsOf(command)) words.push_back(each->get_name());
@@ -90,7 +93,7 @@ bool TakesFile(const CLI::App& command) {
                      [](const CLI::Option* argument) { return ChoicesOf(*argument).empty(); });
 }
 
-/// Returns the arm of bash's `case` for one command: its words and options.
+/// Returns the branch of bash's `case` statement that sets the words and options of one command.
 std::string BashWords(const CLI::App& command) {
   Strings names;
   for (const CLI::Option* option : OptionsOf(command)) {
@@ -127,7 +130,8 @@ std::string ZshFunction(const CLI::App& command) {
   return name;
 }
 
-/// Returns what `_arguments` completes after an option, or as an argument.
+/// Returns the part of an `_arguments` specification that completes an option's value or an
+/// argument.
 std::string ZshValue(const CLI::Option& option) {
   if (const std::string asking = AskingFor(option); !asking.empty()) {
     return ":value:{compadd -- $(" + asking + ")}";
@@ -150,7 +154,8 @@ Strings ZshOptions(const CLI::App& command) {
   return specs;
 }
 
-/// Returns zsh code that ends this command at `--`, and completes the command after it.
+/// Returns zsh code for a command line with `--`: it runs the code `words`, which removes the words
+/// up to `--`, and completes the rest with `function`.
 std::string ZshBehindMark(const std::string& words, const std::string& function) {
   return "  local mark=$words[(i)--]\n  if ((mark < CURRENT)); then\n    ((CURRENT -= mark))\n   "
          " " +
@@ -191,13 +196,14 @@ std::string ZshBody(const CLI::App& app, const CLI::App& command) {
          calls + "      esac\n      ;;\n  esac\n";
 }
 
-/// Returns the `complete` lines of fish for one command.
+/// Returns the calls of fish's `complete` for one command.
 std::string FishLines(const CLI::App& command) {
   const std::string every = "complete -c cccl-cache-cli";
   const std::string at = every + " -n " + FishQuoted("__cccl_cache_cli_at " + PathOf(command));
   std::string lines = TakesFile(command) ? "" : at + " -f\n";
   if (command.get_name() == "run") {
-    // The function takes words up to a single dash as its own options.
+    // The list begins with a word with a single dash (-o): __fish_complete_subcommand takes all
+    // words before such a word as its own options.
     std::string values = "-o";
     for (const CLI::Option* option : OptionsOf(command)) {
       if (TakesValue(*option)) values += " " + Joined(NamesOf(*option), " ");
@@ -211,7 +217,7 @@ std::string FishLines(const CLI::App& command) {
     const Strings choices = ChoicesOf(*argument);
     if (!choices.empty()) lines += at + " -a " + FishQuoted(Joined(choices, " ")) + "\n";
   }
-  // The program's options may follow any command.
+  // Options of the program itself may follow each command, so they are completed everywhere.
   const bool program = command.get_parent() == nullptr;
   for (const CLI::Option* option : command.get_options()) {
     if (!option->nonpositional()) continue;
@@ -303,7 +309,7 @@ std::string ZshCompletion(const CLI::App& app) {
   for (const CLI::App* command : WholeTree(app)) {
     script += "\n" + ZshFunction(*command) + "() {\n" + ZshBody(app, *command) + "}\n";
   }
-  // Works both as a file that compinit finds and as one read by `source`.
+  // The script works as a file that compinit finds, and also if it is read by `source`.
   return script + "\nif [[ $funcstack[1] == " + ZshFunction(app) + " ]]; then\n  " +
          ZshFunction(app) + " \"$@\"\nelse\n  compdef " + ZshFunction(app) +
          " cccl-cache-cli\nfi\n";

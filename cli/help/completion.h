@@ -10,8 +10,9 @@ class App;
 
 namespace cccl_cache::cli {
 
-// Return scripts that complete commands, options, choices and file names. They know three commands
-// by name: `run`, which a program follows, `explain`, whose `--` a command follows, and `help`.
+// The functions below return shell scripts that complete commands, options, choices and file names.
+// The scripts handle three commands specially: `run`, which is followed by another program's
+// command line; `explain`, whose `--` is followed by a command of this program; and `help`.
 [[nodiscard]] std::string BashCompletion(const CLI::App& app);
 [[nodiscard]] std::string ZshCompletion(const CLI::App& app);
 [[nodiscard]] std::string FishCompletion(const CLI::App& app);

@@ -23,7 +23,7 @@ constexpr std::string_view kFiles = "Files: ";
 std::string Bold(std::string_view text) { return "\\fB" + TroffText(text) + "\\fR"; }
 std::string Italic(std::string_view text) { return "\\fI" + TroffText(text) + "\\fR"; }
 
-/// Returns the lines of a footer. A line that ends with a comma continues in the next one.
+/// Splits a footer into lines. If a line ends with a comma, the next line is joined to it.
 Lines LinesOf(const std::string& footer) {
   Lines lines;
   for (const std::string& line : CLI::detail::split(footer, '\n')) {
@@ -36,7 +36,7 @@ Lines LinesOf(const std::string& footer) {
   return lines;
 }
 
-/// Returns the footer's lines that begin with `kind`, without `kind`.
+/// Returns the lines of the command's footer that begin with `kind`, without this prefix.
 Lines FooterLines(const CLI::App& command, std::string_view kind) {
   Lines lines;
   for (const std::string& line : LinesOf(command.get_footer())) {
@@ -45,7 +45,7 @@ Lines FooterLines(const CLI::App& command, std::string_view kind) {
   return lines;
 }
 
-/// Returns the exit codes of the command, or of its nearest parent with exit codes.
+/// Returns the exit code lines of the command, or of its nearest parent that has such lines.
 Lines ExitCodeLines(const CLI::App& command) {
   const Lines lines = FooterLines(command, kExitCodes);
   const CLI::App* parent = command.get_parent();
@@ -130,7 +130,8 @@ std::string Synopsis(const CLI::App& command) {
   return line;
 }
 
-/// Returns the command's arguments and options, with a heading for each group if there are several.
+/// Returns the command's arguments and options. If there are several groups of options, each has a
+/// heading.
 std::string OptionList(const CLI::App& command) {
   std::string text;
   for (const CLI::Option* argument : ArgumentsOf(command)) {
@@ -147,7 +148,7 @@ std::string OptionList(const CLI::App& command) {
   return text;
 }
 
-/// Returns the list of a program's commands, which have pages of their own.
+/// Returns the list of the program's commands, with references to the commands' own pages.
 std::string ProgramCommands(const CLI::App& program, int section) {
   std::vector<std::pair<std::string, std::string>> groups;
   for (const CLI::App* command : CommandsOf(program)) {
@@ -163,7 +164,7 @@ std::string ProgramCommands(const CLI::App& program, int section) {
   return text;
 }
 
-/// Returns the subcommands of a command, which its own page explains.
+/// Returns the description of each subcommand. Subcommands are described on the command's page.
 std::string CommandsBelow(const CLI::App& command) {
   std::string text;
   for (const CLI::App* each : CommandsOf(command)) {
@@ -182,7 +183,7 @@ std::string ExitStatus(const Lines& lines) {
     }
     size_t begin = 0;
     while (begin < line.size()) {
-      // An entry ends at a comma that a number follows.
+      // An entry ends before a number that follows a comma.
       size_t end = line.find_first_of("0123456789", line.find(", ", begin));
       end = end == std::string::npos ? line.size() : end;
       std::string piece = line.substr(begin, end - begin);
@@ -195,7 +196,7 @@ std::string ExitStatus(const Lines& lines) {
   return text;
 }
 
-/// Returns a list of variables or files, each the first word of a line.
+/// Returns a list of environment variables or files. The first word of each line is the name.
 std::string TaggedList(const Lines& lines) {
   std::string text;
   for (const std::string& line : lines) {
@@ -219,7 +220,7 @@ std::string ExampleList(const CLI::App& command, bool and_below) {
 
 std::string Part(const std::string& heading, const std::string& text) {
   if (text.empty()) return "";
-  // A heading begins a paragraph.
+  // The heading already begins a paragraph, so the text must not begin another one.
   constexpr std::string_view kParagraph = ".PP\n";
   return ".SH " + heading + "\n" +
          (text.starts_with(kParagraph) ? text.substr(kParagraph.size()) : text);
@@ -257,7 +258,7 @@ std::string TroffText(std::string_view text) {
                                                                      {'~', "\\(ti"},
                                                                      {'\n', " "}}};
   std::string escaped;
-  // troff takes lines that begin so as requests.
+  // If a line begins with one of these characters, troff would read it as a request.
   if (text.starts_with('.') || text.starts_with('\'')) escaped = "\\&";
   for (const char each : text) {
     const auto found =

@@ -13,21 +13,22 @@ class App;
 namespace cccl_cache::cli {
 
 struct ManPage {
-  std::string file;  ///< "cccl-cache-cli-build.1"
+  std::string file;  ///< file name, such as "cccl-cache-cli-build.1"
   std::string text;
 };
 
-/// Returns a page for the program and one for each of its commands with its subcommands. `version`:
-/// "cccl-cached 0.1.0"; `see_also`: the page of another program, "cccl-cached(8)".
+/// Returns a page for the program, and one for each of its commands, which includes the command's
+/// subcommands. `section` is the manual's section. `version` is text such as "cccl-cached 0.1.0".
+/// `see_also` is the page of another program, such as "cccl-cached(8)".
 ///
-/// Lines of a footer become sections. "Example: ..." goes to EXAMPLES. "Exit codes: 0 done, 2
-/// usage" goes to EXIT STATUS, also of subcommands without their own. "Environment: NAME text" goes
-/// to ENVIRONMENT of the command and all its subcommands.
+/// Some lines of a command's footer become sections of the page. "Example: ..." goes to EXAMPLES.
+/// "Exit codes: 0 done, 2 usage" goes to EXIT STATUS, which subcommands without such a line
+/// inherit. "Environment: NAME text" goes to ENVIRONMENT of the command and all its subcommands.
 [[nodiscard]] std::vector<ManPage> ManPages(const CLI::App& program, int section,
                                             const std::string& version,
                                             const std::string& see_also);
 
-/// Returns the text escaped for a line of troff's input.
+/// Escapes the text for use as one line of troff input.
 [[nodiscard]] std::string TroffText(std::string_view text);
 
 }  // namespace cccl_cache::cli

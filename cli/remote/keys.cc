@@ -33,21 +33,22 @@ constexpr std::string_view kNewList =
     "it.\n";
 constexpr std::string_view kReload =
     "systemctl reload cccl-cached makes a running daemon take the list\n";
-/// Limit of the keys that an error lists.
+/// The largest number of keys that an error message lists.
 constexpr size_t kMaxNamed = 20;
 
 struct KeyOptions {
   std::string secret_file;
   std::string comment;
   std::string list = kDefaultList;
-  std::string given;  ///< a file of public keys, or a key
+  std::string given;  ///< argument: a file of public keys, or (for revoke) a key or its first
+                      ///< digits
 };
 
 using ListedKeys = std::vector<ListedKey>;
 
 Error WrongKeys(std::string why) { return {CCCL_CACHE_INVALID_REQUEST, std::move(why)}; }
 
-// keygen
+// remote keygen
 
 std::string HostName() {
   char name[256] = "";
@@ -55,7 +56,8 @@ std::string HostName() {
   return name;
 }
 
-/// Creates a key file, which must not exist, and syncs it to the disk.
+/// Creates a key file and syncs it to the disk. Fails if the file exists, because a key is never
+/// overwritten.
 Expected<Done> MakeKeyFile(const std::string& path, std::string_view contents, mode_t mode) {
   const FileDescriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!file.valid() && errno == EEXIST) {
@@ -100,7 +102,7 @@ int MakeKey(const KeyOptions& options, const CommonOptions& common) {
   return Print(json.EndObject().Finish());
 }
 
-// Lists
+// remote trust, revoke and keys
 
 Expected<ListedKeys> KeysIn(std::string_view text, const std::string& file) {
   auto keys = ParsePublicKeys(text, file);
@@ -121,8 +123,9 @@ Expected<KeyList> ReadList(const std::string& file) {
   return KeyList{*std::move(text), *std::move(keys)};
 }
 
-/// Locks the list against other commands until the result is destroyed; waits for them. `flags`:
-/// for open(), O_CREAT or 0. Only users who may write the list can lock it.
+/// Locks the list of trusted keys against other processes that change it, and waits if it is
+/// locked. The lock is held until the result is destroyed. `flags` for open() are O_CREAT or 0. A
+/// user without write permission can't lock the list.
 Expected<FileDescriptor> LockList(const std::string& file, int flags) {
   const auto failed = [&file] {
     return Error{CCCL_CACHE_UNAVAILABLE, "can't change " + file + ": " + std::strerror(errno)};
@@ -134,7 +137,8 @@ Expected<FileDescriptor> LockList(const std::string& file, int flags) {
     whole.l_type = F_WRLCK;
     whole.l_whence = SEEK_SET;
     if (fcntl(held.get(), F_OFD_SETLKW, &whole) != 0) return failed();
-    // The previous holder of the lock may have replaced the file.
+    // While this process waited, the previous holder of the lock may have replaced the file. The
+    // lock must be on the file that now has this path.
     struct stat locked {};
     struct stat there {};
     const bool found = stat(file.c_str(), &there) == 0;
@@ -157,7 +161,8 @@ void WriteKeys(const ListedKeys& keys, JsonWriter* json) {
   json->EndArray();
 }
 
-/// Prints the new contents of a list. `changed`: the keys that were "added" or "removed".
+/// Prints which keys of a list have changed, or with --json the whole list too. `changed` are the
+/// keys that were `verb` ("added" or "removed").
 int ReportKeys(const std::string& list, const ListedKeys& now, const char* verb,
                const ListedKeys& changed, const CommonOptions& common) {
   if (common.json) {
@@ -192,7 +197,8 @@ int Trust(const KeyOptions& options, const CommonOptions& common) {
     added.push_back(each);
   }
   if (!added.empty()) {
-    // Checked first, so that a list that the daemon would refuse is never written.
+    // The new text is parsed before it is written, because the daemon must not find an invalid
+    // list.
     const Expected<ListedKeys> read = KeysIn(list->text, options.list);
     if (!read.ok()) return Fail(read.error(), common);
     const Expected<Done> written = WriteSharedFile(options.list, list->text);
@@ -201,7 +207,7 @@ int Trust(const KeyOptions& options, const CommonOptions& common) {
   return ReportKeys(options.list, list->keys, "added", added, common);
 }
 
-/// Returns the keys of a list in words, for an error.
+/// Returns a text that lists the keys, for an error message.
 std::string NamedKeys(const ListedKeys& keys) {
   if (keys.empty()) return "it holds none";
   std::string text = "it holds ";
@@ -213,7 +219,8 @@ std::string NamedKeys(const ListedKeys& keys) {
   return text + " and " + std::to_string(keys.size() - kMaxNamed) + " more: see remote keys";
 }
 
-/// Returns the keys of the list that the command line names by a key, its first digits, or a file.
+/// Returns the keys of the list that the user wants to revoke. The argument is a key, its first
+/// digits, or a file of keys.
 Expected<ListedKeys> ToRevoke(const KeyOptions& options, const ListedKeys& listed) {
   const auto missing = [&](const std::string& key) {
     return WrongKeys("nothing was revoked: " + options.list + " holds no key " + key + "; " +
@@ -242,7 +249,7 @@ Expected<ListedKeys> ToRevoke(const KeyOptions& options, const ListedKeys& liste
   return found;
 }
 
-/// Returns the text without the lines of these keys.
+/// Returns the text of the list without the lines of the keys in `gone`.
 std::string WithoutKeys(const ListedKeys& gone, const KeyList& list) {
   std::string kept;
   std::string_view rest = list.text;

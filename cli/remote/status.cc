@@ -18,11 +18,12 @@ constexpr std::string_view kShelfPrefix = "shelf_";
 
 using Values = std::map<std::string, double, std::less<>>;
 
-/// The state of the daemon's Redis and shelves.
+/// The state of the daemon's Redis connection and of its shelves (directories of snapshots).
 struct RemoteStatus {
-  std::string address;  ///< empty: the daemon is of an older release
-  std::string problem;  ///< why a server is not connected
-  /// Statistics by name, without the prefix; empty if the daemon has no Redis or no shelves.
+  std::string address;  ///< address of Redis; empty if the daemon is of an older release
+  std::string problem;  ///< why a Redis server is not connected; empty if all are
+  /// The statistics of Redis by name, without the prefix "remote_". Empty if no Redis is
+  /// configured. `shelves` likewise has those with the prefix "shelf_".
   Values values = {};
   Values shelves = {};
 };
@@ -48,7 +49,7 @@ RemoteStatus Of(const Statistics& stats) {
   return status;
 }
 
-/// "connected to redis://10.0.0.1:6379"
+/// Returns the state of the connection, for example "connected to redis://10.0.0.1:6379".
 std::string Connection(const RemoteStatus& status) {
   const std::string to = status.address.empty() ? "" : " to " + status.address;
   const std::string problem = Printable(status.problem);
@@ -61,7 +62,7 @@ std::string Connection(const RemoteStatus& status) {
     return NumberIn(status.values, "nodes_connected") + " of " + nodes + " nodes connected" + to +
            "; " + problem + "; builds continue without their entries";
   }
-  const bool cluster = nodes != "0" && nodes != "1";  // 0: the daemon is of an older release
+  const bool cluster = nodes != "0" && nodes != "1";  // daemons of older releases report no number
   return "connected" + to + (cluster ? ", all " + nodes + " nodes" : "");
 }
 

@@ -30,18 +30,18 @@ namespace {
 
 struct RunOptions {
   How how = How::kBest;
-  std::optional<std::string> wait;  ///< none: no limit
-  std::string report;               ///< empty: none; else "all" or "each"
+  std::optional<std::string> wait;  ///< value of --wait; none means no limit
+  std::string report;               ///< "all" or "each"; empty if no report was requested
 };
 
-// Exit codes as of shells.
+// Exit codes with the same meanings as those of shells.
 constexpr int kNotFound = 127;
 constexpr int kNotExecutable = 126;
 constexpr int kSignalled = 128;
 
 constexpr std::chrono::hours kLongestWait{1};
 
-/// Parses "0", "50ms", "2s".
+/// Parses a duration such as "0", "50ms" or "2s". Returns none if the text is invalid.
 std::optional<std::chrono::milliseconds> ParseWait(std::string_view text) {
   constexpr std::string_view kUnit = "ms";
   if (text == "0" || text == "0s") return std::chrono::milliseconds(0);
@@ -53,7 +53,8 @@ std::optional<std::chrono::milliseconds> ParseWait(std::string_view text) {
   return std::chrono::milliseconds(wait);
 }
 
-/// Returns the variables for the options, or reports an error and returns an exit code.
+/// Returns the environment variables for the options. On failure reports the error and returns the
+/// exit code.
 std::variant<Variables, int> VariablesOf(const RunOptions& options, const CommonOptions& common) {
   std::optional<std::chrono::milliseconds> wait;
   if (options.wait) {
@@ -69,7 +70,8 @@ std::variant<Variables, int> VariablesOf(const RunOptions& options, const Common
   return *std::move(variables);
 }
 
-/// Returns an exit code if the program can't be started.
+/// Replaces this process by the program. Returns only if the program can't be started: an exit
+/// code.
 int Start(const std::vector<std::string>& words, const Variables& variables) {
   Execute(words, variables);
   const int error = errno;
@@ -77,8 +79,8 @@ int Start(const std::vector<std::string>& words, const Variables& variables) {
   return error == ENOENT ? kNotFound : kNotExecutable;
 }
 
-/// Returns the signals that are passed on to the program. Job control's are not: they stop both
-/// processes.
+/// Returns the signals that are forwarded to the program. The stop signals of job control are left
+/// out, because they stop both processes anyway.
 sigset_t PassedOn() {
   sigset_t signals;
   sigfillset(&signals);
@@ -86,23 +88,25 @@ sigset_t PassedOn() {
   return signals;
 }
 
-/// Returns whether the program got the signal too. A terminal sends its signals to both processes,
-/// except SIGHUP, which goes to the leader of the session.
+/// Returns whether the program has received the signal as well, so that it must not be forwarded. A
+/// terminal sends its signals to both processes, except SIGHUP, which goes only to the leader of
+/// the session.
 bool CameToBoth(const siginfo_t& came) {
   return came.si_code == SI_KERNEL && (came.si_signo != SIGHUP || getsid(0) != getpid());
 }
 
-/// Runs the program as a child and passes signals on. Returns its status, as from waitpid().
+/// Runs the program in a child process and forwards signals to it. Returns its status as from
+/// waitpid().
 int RunAsChild(const std::vector<std::string>& words, const Variables& variables) {
   const sigset_t signals = PassedOn();
   sigset_t before;
-  // If SIGCHLD is ignored, a child's status can't be read.
+  // If SIGCHLD were ignored, waitpid() would return no status.
   const auto of_children = signal(SIGCHLD, SIG_DFL);
   sigprocmask(SIG_BLOCK, &signals, &before);
   const pid_t self = getpid();
   const pid_t child = fork();
   if (child == 0) {
-    // SIGKILL can't be passed on, so the kernel sends it.
+    // SIGKILL can't be caught and forwarded. So the kernel kills the child when the parent ends.
     if (!EndWithParent(self)) _exit(kSignalled + SIGKILL);
     signal(SIGCHLD, of_children);
     sigprocmask(SIG_SETMASK, &before, nullptr);
@@ -121,13 +125,14 @@ int RunAsChild(const std::vector<std::string>& words, const Variables& variables
   return status;
 }
 
-/// Ends this process by the signal that ended the program, if any, so that the caller sees the same
-/// end as without `run`. Returns an exit code: the program's, or the shells' for the signal if it
-/// has no effect, as on the first process of a container.
+/// If a signal has ended the program, ends this process by the same signal, so that its parent sees
+/// the same as without `run`. Otherwise returns the program's exit code. Returns the shells' exit
+/// code for the signal if the signal has no effect, as on the first process of a container.
+/// `status` is from waitpid().
 int EndAs(int status) {
   if (WIFEXITED(status)) return WEXITSTATUS(status);
   const int by = WTERMSIG(status);
-  prctl(PR_SET_DUMPABLE, 0);  // the program has written its core file
+  prctl(PR_SET_DUMPABLE, 0);  // no second core file: the program has written one
   signal(by, SIG_DFL);
   sigset_t signals;
   sigemptyset(&signals);
@@ -137,7 +142,7 @@ int EndAs(int status) {
   return kSignalled + by;
 }
 
-/// Returns why a client reaches no daemon, and the remedy; "" if it reaches one.
+/// Returns why no daemon can be reached, and a remedy. Returns "" if a daemon can be reached.
 std::string NoDaemon(const CommonOptions& common) {
   constexpr std::chrono::milliseconds kPatience{100};
   Expected<Client> client =
@@ -148,7 +153,7 @@ std::string NoDaemon(const CommonOptions& common) {
   return info.error().message;
 }
 
-/// Returns the daemon's advice for a library that it does not have.
+/// Returns the daemon's advice for a library that is in none of its toolchains.
 std::string OfUnknownLibrary(const std::string& library, const CommonOptions& common) {
   constexpr std::chrono::seconds kPatience{10};  // the daemon may have to read the whole library
   const std::string way_out = "cccl-cache-cli toolchains add " + library;
@@ -166,7 +171,8 @@ std::string OfUnknownLibrary(const std::string& library, const CommonOptions& co
   return way_out;
 }
 
-/// Prints at a terminal that there is no daemon, unless a report will say it.
+/// If there is no daemon, says so on standard error, provided that it is a terminal. Must be called
+/// only if no report was requested, because a report would say the same.
 void TellIfNoDaemon(const CommonOptions& common) {
   if (isatty(STDERR_FILENO) == 0) return;
   const std::string why = NoDaemon(common);
@@ -175,7 +181,7 @@ void TellIfNoDaemon(const CommonOptions& common) {
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
 }
 
-/// Runs the program and reports the outcomes of its compiles. Returns its status, as from
+/// Runs the program, and then prints a report on its compiles. Returns its status as from
 /// waitpid().
 int RunAndReport(const CommonOptions& common, const RunOptions& options, Variables variables,
                  RunReport report) {
@@ -186,7 +192,7 @@ int RunAndReport(const CommonOptions& common, const RunOptions& options, Variabl
       .no_daemon = [&common] { return NoDaemon(common); },
       .unknown_library = [&common](const auto& path) { return OfUnknownLibrary(path, common); }};
   const std::string text = common.json ? report.Json(each, advisor) : report.Text(each, advisor);
-  // Standard output belongs to the program.
+  // The report goes to standard error, because standard output belongs to the program.
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
   return status;
 }
@@ -208,7 +214,8 @@ int Run(const CommonOptions& common, const RunOptions& options) {
     Complain("there is no report: " + report.error().message, Colour::kYellow);
     return Start(common.program, variables);
   }
-  // Returns after the report's files are removed.
+  // EndAs() may end this process by a signal, so the report's files must be removed before.
+  // RunAndReport() removes them.
   const int status = RunAndReport(common, options, std::move(variables), *std::move(report));
   return EndAs(status);
 }
@@ -256,7 +263,7 @@ void AddRunCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
         "--report{all}", options->report,
         "At its end, say what became of its compiles; --report=each: of each process");
     AddRunOptions(command, options.get());
-    // Only for --help: the words are in common.program.
+    // Exists only for --help: main() has already moved the program's words to common.program.
     command->add_option_function<std::vector<std::string>>(
         "PROGRAM", [](const std::vector<std::string>&) {}, "Program with its arguments, behind --");
   });

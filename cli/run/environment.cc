@@ -29,14 +29,15 @@ namespace fs = std::filesystem;
 
 constexpr const char* kAuditor = "libcccl_cache_audit.so";
 constexpr const char* kExec = "libcccl_cache_exec.so";
-/// Variable with the paths of the real libraries behind preloaded stand-ins.
+/// The environment variable with the paths of the real libraries that preloaded stand-ins replace.
 constexpr const char* kLibraries = "CCCL_CACHE_RUN_LIBRARIES";
-// Relative to the program's directory, so that an installation can be moved as a whole.
+// Directories that may contain the stand-ins, relative to the program's directory, so that an
+// installation can be moved as a whole.
 constexpr std::array<const char*, 3> kPlaces = {CCCL_CACHE_INSTALLED_STANDINS, "../lib/cccl-cached",
                                                 CCCL_CACHE_BUILT_STANDINS};
 
-/// Returns whether an auditor costs nothing: before glibc 2.35 every call between libraries went
-/// through it.
+/// Returns whether an auditor (LD_AUDIT) causes no cost for function calls. Before glibc 2.35,
+/// every call between libraries went through the loader if there was an auditor.
 bool LoaderAuditsForFree() {
   int major = 0;
   int minor = 0;
@@ -49,14 +50,15 @@ std::string Variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-/// Returns whether the loader uses the path unchanged: it splits LD_PRELOAD at blanks and colons
-/// and LD_AUDIT at colons, and expands names after a $. Other lists are split at semicolons.
+/// Returns whether the loader and the stand-ins read the path as a whole. The loader splits
+/// LD_PRELOAD at spaces and colons and LD_AUDIT at colons, and replaces names after a $. Other
+/// lists are split at semicolons.
 bool IsPlain(const fs::path& path) {
   return path.native().find_first_of(" :;$") == std::string::npos;
 }
 
-/// Makes a link to `directory` in `made`, a directory of this user's own, and returns its path; ""
-/// if that fails.
+/// Creates a symlink to `directory` in the directory `made`, which only this user may access.
+/// Returns the path of the symlink, or "" on failure.
 fs::path LinkIn(const std::string& made, const fs::path& directory) {
   const FollowedDirectory links = OwnDirectory(made);
   struct stat status;
@@ -64,15 +66,17 @@ fs::path LinkIn(const std::string& made, const fs::path& directory) {
       status.st_uid != geteuid() || (status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
     return {};
   }
-  // The name depends on the target only, so that a nested `run` recognises its libraries by it.
+  // The link's name depends only on the target. So a nested `run` gets the same path, and
+  // recognises that its libraries are in LD_PRELOAD already.
   fs::path link = fs::path(links.path) / Sha256(directory.native()).Hex().substr(0, 16);
   if (symlink(directory.c_str(), link.c_str()) != 0 && errno != EEXIST) return {};
   std::error_code error;
   return fs::read_symlink(link, error) == directory ? link : fs::path();
 }
 
-/// Returns a path of the directory that the loader and the stand-ins can split in lists. Every path
-/// of a list comes from here.
+/// Returns a path of `directory` that may be used in lists such as LD_PRELOAD: the path itself, or
+/// a symlink if the path has characters at which such lists are split. Every path in a list must
+/// come from this function.
 Expected<fs::path> NameForLists(const fs::path& directory) {
   if (IsPlain(directory)) return directory;
   struct Place {
@@ -80,7 +84,8 @@ Expected<fs::path> NameForLists(const fs::path& directory) {
     const char* below;
     size_t makes;  ///< number of last components that are made if missing
   };
-  // The first place is shared by all nodes of a job, and remains after the user has logged out.
+  // The first candidate is preferred: all nodes of a job share it, and unlike $XDG_RUNTIME_DIR it
+  // remains after the user has logged out.
   for (const Place& place :
        {Place{"XDG_CACHE_HOME", "/cccl-cache-run", 2}, Place{"HOME", "/.cache/cccl-cache-run", 2},
         Place{"XDG_RUNTIME_DIR", "/cccl-cache-run", 1}}) {
@@ -97,7 +102,7 @@ Expected<fs::path> NameForLists(const fs::path& directory) {
                    "without these letters that no other user can write"};
 }
 
-/// Returns the directory of the stand-ins, as NameForLists gives it.
+/// Returns the directory of the stand-ins as a path that may be used in lists (see NameForLists).
 Expected<fs::path> FindStandIns() {
   std::error_code error;
   const fs::path own = fs::read_symlink("/proc/self/exe", error).parent_path();
@@ -113,13 +118,15 @@ Expected<fs::path> FindStandIns() {
                    ": install all of the package that cccl-cache-cli is from"};
 }
 
-/// Prepends `first` to a variable that lists paths with colons.
+/// Adds the variable `name` with its present value behind `first`. The value is a list of paths
+/// with colons between them.
 void Prepend(const char* name, const std::string& first, Variables* variables) {
   const std::string others = Variable(name);
   variables->emplace_back(name, others.empty() ? first : first + ":" + others);
 }
 
-/// Returns the real path of the file that the loader finds for this name; "" if it finds none.
+/// Returns the path, with symlinks resolved, of the library that the loader finds for this name.
+/// Returns "" if it finds none.
 std::string Found(const std::string& soname) {
   void* const library = dlopen(soname.c_str(), RTLD_LAZY | RTLD_LOCAL);
   link_map* map = nullptr;
@@ -132,8 +139,8 @@ std::string Found(const std::string& soname) {
   return path;
 }
 
-/// Returns the majors in the order of the search: those in LD_LIBRARY_PATH before those that only
-/// the system has.
+/// Returns the major versions of CUDA in the order of the search. A version in LD_LIBRARY_PATH
+/// comes before one that is only in the system's directories.
 std::array<std::string, 2> Majors() {
   std::istringstream directories(Variable("LD_LIBRARY_PATH"));
   std::error_code error;
@@ -144,14 +151,16 @@ std::array<std::string, 2> Majors() {
   return {"13", "12"};
 }
 
-/// Libraries for LD_PRELOAD, and the real ones that they replace; lists with colons.
+/// The stand-ins for LD_PRELOAD, and the real libraries that they replace. Both are lists of paths
+/// with colons between them.
 struct Preloaded {
   std::string standins;
   std::string real;
 };
 
-/// Returns the stand-ins of the first major that the loader finds; empty: it finds none. Stand-ins
-/// of two majors export the same names, so a process must not have both.
+/// Returns the stand-ins for the first major version of which the loader finds libraries, or empty
+/// lists if it finds none. Only one version is used, because stand-ins of two versions export the
+/// same names.
 Expected<Preloaded> FindPreloaded(const fs::path& standins) {
   for (const std::string& major : Majors()) {
     Preloaded found;
@@ -171,14 +180,14 @@ Expected<Preloaded> FindPreloaded(const fs::path& standins) {
   return Preloaded{};
 }
 
-/// Adds room for libraries with initial-exec variables, such as jemalloc and tcmalloc. With an
-/// auditor the loader lays out the static TLS block before it knows the program's libraries, and
-/// leaves only some 1,700 bytes. Preloaded stand-ins use a part of that. Keeps the variable's other
-/// settings.
+/// Sets GLIBC_TUNABLES so that libraries with initial-exec thread-local variables, such as jemalloc
+/// and tcmalloc, can be loaded. With an auditor, the loader sizes the static TLS block before it
+/// knows the program's libraries, and leaves only about 1,700 bytes for them. Preloaded stand-ins
+/// use a part of these. Other settings in the variable are kept.
 void AddRoomForThreads(Variables* variables) {
   constexpr const char* kTunables = "GLIBC_TUNABLES";
   constexpr std::string_view kRoom = "glibc.rtld.optional_static_tls=";
-  constexpr unsigned long kBytes = 3200;  // of each thread; jemalloc 5.3 takes 2,632
+  constexpr unsigned long kBytes = 3200;  // bytes per thread; jemalloc 5.3 needs 2,632 of them
   std::istringstream parts(Variable(kTunables));
   std::string tunables;
   for (std::string part; std::getline(parts, part, ':');) {
@@ -195,7 +204,8 @@ Expected<Done> AddStandIns(const fs::path& standins, How how, Variables* variabl
   const std::string auditor = (standins / kAuditor).string();
   const std::string audits = Variable("LD_AUDIT");
   const std::string exec = (standins / kExec).string();
-  // A surrounding `run` has set them, unless a program removed one since.
+  // If this process itself runs under `run`, the variables are already set. A program in between
+  // may have removed one, which is then set again below.
   if (Variable("LD_PRELOAD").find(exec) != std::string::npos) return Done{};
   const bool audited = audits.find(auditor) != std::string::npos;
   if (audited || how == How::kAudit ||
@@ -213,7 +223,7 @@ Expected<Done> AddStandIns(const fs::path& standins, How how, Variables* variabl
                  "the loader finds neither libnvrtc.so.13 nor libnvrtc.so.12 of a known release: "
                  "add its directory to LD_LIBRARY_PATH, or use --how audit"};
   }
-  // Without libraries the tools are still redirected.
+  // If no library was found, the compiler programs such as ptxas are still redirected.
   Prepend("LD_PRELOAD", found.real.empty() ? exec : exec + ":" + found.standins, variables);
   if (!found.real.empty()) variables->emplace_back(kLibraries, found.real);
   AddRoomForThreads(variables);
@@ -243,7 +253,8 @@ void Execute(const std::vector<std::string>& words, const Variables& variables) 
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   auto* start = &execvp;
-  // Execute asks the library, because the program itself may be ptxas.
+  // exec is called through the library that redirects compilers, because `words` may start ptxas
+  // itself.
   if (const auto standins = FindStandIns(); standins.ok()) {
     void* const library = dlopen((*standins / kExec).c_str(), RTLD_NOW);
     void* const found = library == nullptr ? nullptr : dlsym(library, "execvp");

@@ -12,25 +12,27 @@
 
 namespace cccl_cache::cli {
 
-/// Names and values of environment variables.
+/// Names and values of environment variables, in the order in which they are set.
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
-/// The way in which the loader maps the stand-ins.
+/// The way in which the loader gets the stand-in libraries.
 enum class How {
-  kBest,     ///< LD_AUDIT if it is free of cost here and not in use, else LD_PRELOAD
-  kAudit,    ///< LD_AUDIT: each library that the program loads, by any path
-  kPreload,  ///< LD_PRELOAD: only libraries that the loader now finds by their bare names
+  kBest,     ///< LD_AUDIT if it costs nothing here and is not set yet; otherwise LD_PRELOAD
+  kAudit,    ///< LD_AUDIT: replaces each library that the program loads, whatever its path
+  kPreload,  ///< LD_PRELOAD: replaces only libraries that the loader now finds by their names
 };
 
-/// Returns the variables with which a program and its children compile through the daemon. `wait`:
-/// limit of each wait for a compile by the daemon; none: no limit. `socket`: the daemon's; empty:
-/// the default. Fails if the stand-ins are not installed, or this system's loader can't use them.
+/// Returns the environment variables that make a program and its children compile through the
+/// daemon. `wait` limits each wait for a compile in the daemon; none means no limit. `socket` is
+/// the path of the daemon's socket; empty means the default. Returns no variables for stand-ins if
+/// they are set already. Fails if the stand-ins are not installed, or the loader of this system
+/// can't use them.
 [[nodiscard]] Expected<Variables> RunEnvironment(How how,
                                                  std::optional<std::chrono::milliseconds> wait,
                                                  const std::string& socket);
 
-/// Replaces this process by a program with these variables. Returns, with errno, only if the
-/// program can't be started.
+/// Replaces this process by a program, with these variables added to the environment. Returns only
+/// if the program can't be started; then errno is set.
 void Execute(const std::vector<std::string>& words, const Variables& variables);
 
 }  // namespace cccl_cache::cli

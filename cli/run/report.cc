@@ -35,7 +35,8 @@ std::string TextOf(const char (&text)[kSize]) {
   return {text, strnlen(text, kSize)};
 }
 
-/// Adds the counts of a process or of one of its libraries; keeps the first texts.
+/// Adds the counts of a process, or of one library in it, to `sum`. Of the texts, `sum` keeps the
+/// first one of each kind.
 template <typename Counts>
 void Add(const Counts& counts, RunCounts* sum) {
   sum->calls += counts.calls;
@@ -54,15 +55,15 @@ void Add(const Counts& counts, RunCounts* sum) {
   for (size_t i = 0; i < sum->forwarded.size(); ++i) sum->forwarded[i] += counts.forwarded[i];
 }
 
-/// Adds the counts of a file to its process, unless the process ended before it wrote the file, or
-/// the file has another version.
+/// Adds the counts in a file to those of its process. Ignores a file that the process has not fully
+/// written, and a file of another version.
 void AddFile(const fs::path& path, std::map<int, RunCounts>* processes) {
   alignas(ProcessCounts) char bytes[sizeof(ProcessCounts)];
   std::ifstream file(path, std::ios::binary);
   if (!file.read(bytes, sizeof(bytes))) return;
   const auto& read = *reinterpret_cast<const ProcessCounts*>(bytes);
   if (read.version != ProcessCounts::kVersion || read.calls == 0) return;
-  // Each stand-in of a process writes a file of its own.
+  // One process may have several files, one for each stand-in library in it.
   RunCounts& process = (*processes)[read.pid];
   process.pid = read.pid;
   process.program = TextOf(read.program);
@@ -83,7 +84,7 @@ std::string Milliseconds(uint64_t microseconds) {
   return Fixed(static_cast<double>(microseconds) / 1000, "ms");
 }
 
-/// Returns "0.011 s" or "41.4 s".
+/// Returns a time such as "0.011 s" or "41.4 s".
 std::string Seconds(uint64_t microseconds) {
   char text[32];
   std::snprintf(text, sizeof(text), "%.*f s", microseconds < 1'000'000 ? 3 : 1,
@@ -91,18 +92,19 @@ std::string Seconds(uint64_t microseconds) {
   return text;
 }
 
-/// Returns ", saved about 12.3 s"; nothing if no time was saved.
+/// Returns text such as ", saved about 12.3 s", or "" if no time was saved.
 std::string Saved(const RunCounts& counts) {
   return counts.saved_us == 0 ? "" : ", saved about " + Seconds(counts.saved_us);
 }
 
-/// Returns " (2 uncacheable)"; nothing if all results are kept.
+/// Returns text such as " (2 uncacheable)", or "" if there were no uncacheable results.
 std::string Uncacheable(const RunCounts& counts) {
   if (counts.uncacheable == 0) return "";
   return " (" + std::to_string(counts.uncacheable) + " uncacheable)";
 }
 
-/// Returns "daemon full: 2, call not served: 1"; nothing if all were served.
+/// Returns text such as "daemon full: 2, call not served: 1", or "" if no call was forwarded to the
+/// real library.
 std::string Reasons(const RunCounts& counts) {
   std::string reasons;
   for (size_t i = 0; i < kReasonNames.size(); ++i) {
@@ -113,7 +115,8 @@ std::string Reasons(const RunCounts& counts) {
   return reasons;
 }
 
-/// Returns " (daemon full: 1; 20.0 ms); first request not served: ..."; nothing if all were served.
+/// Returns text such as " (daemon full: 1; 20.0 ms); first request not served: ...", or "" if no
+/// call was forwarded to the real library.
 std::string WhyForwarded(const RunCounts& counts) {
   const std::string reasons = Reasons(counts);
   if (reasons.empty()) return "";
@@ -121,7 +124,7 @@ std::string WhyForwarded(const RunCounts& counts) {
          (counts.refusal.empty() ? "" : "; first request not served: " + counts.refusal);
 }
 
-/// Returns ", 12 of them with precompiled headers"; nothing if none used any.
+/// Returns text such as ", 12 of them with precompiled headers", or "" if no compile used them.
 std::string WithHeaders(const RunCounts& counts) {
   if (counts.precompiled_headers == 0) return "";
   return ", " + std::to_string(counts.precompiled_headers) + " of them with precompiled headers";
@@ -136,19 +139,19 @@ std::string Line(const RunCounts& counts) {
          (counts.uncacheable == 0 ? "" : "; first uncacheable: " + counts.uncacheable_reason);
 }
 
-/// Returns "4 of 4 compiles".
+/// Returns text such as "4 of 4 compiles".
 std::string OfAll(uint64_t count, const RunCounts& counts) {
   return std::to_string(count) + " of " + Many(counts.calls, "compile");
 }
 
-/// Like Reasons, but without the number if there is one reason.
+/// Returns the same as Reasons(), but without the number if there is only one reason.
 std::string ShortReasons(const RunCounts& counts) {
   const std::string reasons = Reasons(counts);
   return reasons.find(", ") == std::string::npos ? reasons.substr(0, reasons.find(':')) : reasons;
 }
 
-/// Returns the outcomes in a sentence: "31 of 48 compiles were hits (saved about 18.4 s), 15
-/// compiled, 2 not served (call not served): 9.4 s in all.".
+/// Returns a sentence about the outcomes, such as "31 of 48 compiles were hits (saved about 18.4
+/// s), 15 compiled, 2 not served (call not served): 9.4 s in all.".
 std::string HowTheyEnded(const RunCounts& counts) {
   std::string text = OfAll(counts.hits, counts) + (counts.calls == 1 ? " was a hit" : " were hits");
   if (counts.saved_us > 0) text += " (saved about " + Seconds(counts.saved_us) + ")";
@@ -165,7 +168,7 @@ std::string HowTheyEnded(const RunCounts& counts) {
   return text + ": " + Seconds(counts.call_us) + " in all.";
 }
 
-/// Returns in a sentence whether the program is served.
+/// Returns a sentence that tells whether the daemon has served the program's compiles.
 std::string Verdict(const RunCounts& counts) {
   if (counts.calls == 0) {
     return "this program compiled nothing that `run` serves: NVRTC and nvJitLink in shared "
@@ -192,7 +195,7 @@ std::string Verdict(const RunCounts& counts) {
               : Uncacheable(counts) + ". The next run finds the others.");
 }
 
-/// Returns the remedies, one per line; "" if there are none.
+/// Returns the advice for the problems that occurred, one per line, or "" if there was no problem.
 std::string WaysOut(const RunCounts& counts, const Advisor& advisor) {
   std::string text;
   if (counts.forwarded[static_cast<size_t>(interpose::Reason::kNoDaemon)] > 0) {
@@ -228,7 +231,7 @@ Expected<RunReport> RunReport::Make() {
   std::string failed;
   for (const std::string& place :
        {std::string(named == nullptr ? "" : named), std::string("/tmp")}) {
-    // Absolute, because a process of the program may have another working directory.
+    // Processes of the program may have another working directory, so the path must be absolute.
     if (!place.starts_with('/')) continue;
     std::string directory = place + "/cccl-cache-run.XXXXXX";
     if (mkdtemp(directory.data()) != nullptr) return RunReport(std::move(directory));
@@ -244,7 +247,7 @@ RunReport::~RunReport() {
 
 std::vector<RunCounts> RunReport::Read(const Advisor& advisor) const {
   std::map<int, RunCounts> processes;
-  std::map<std::string, std::string> told;  // text for each unknown library
+  std::map<std::string, std::string> told;  // advice by the path of the unknown library
   std::error_code error;
   for (const fs::directory_entry& each : fs::directory_iterator(directory_, error)) {
     AddFile(each.path(), &processes);

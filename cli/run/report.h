@@ -14,7 +14,7 @@
 
 namespace cccl_cache::cli {
 
-/// The counts of the stand-ins of one process, or of several together.
+/// The counts of one process, over all its stand-in libraries, or the sums over several processes.
 struct RunCounts {
   int pid = 0;
   std::string program;
@@ -27,40 +27,42 @@ struct RunCounts {
   uint64_t forwarded_us = 0;
   uint64_t saved_us = 0;
   std::array<uint64_t, interpose::kReasonNames.size()> forwarded{};
-  std::string refusal;          ///< the first refusal
-  std::string unknown_library;  ///< the first unknown library
+  std::string refusal;          ///< the daemon's message for the first refused request
+  std::string unknown_library;  ///< path of the first library that the daemon does not have
   uint64_t uncacheable = 0;
   std::string uncacheable_reason;  ///< the reason of the first uncacheable build
   uint64_t precompiled_headers = 0;
 };
 
-/// Gets the advice in a report from the daemon. Each function is called only if it explains a
-/// forwarded call.
+/// Functions that get advice for the report from the daemon. Each is called only if a call was
+/// forwarded to the real library for the reason that it explains.
 struct Advisor {
-  /// Returns why a client reaches no daemon, with the remedy; "" if it reaches one.
+  /// Returns why no daemon can be reached, and a remedy. Returns "" if a daemon can be reached.
   std::function<std::string()> no_daemon;
-  /// Returns the daemon's reason for not knowing a library, with the remedy.
+  /// Returns why the daemon does not know the library at the path `library`, and a remedy.
   std::function<std::string(const std::string& library)> unknown_library;
 };
 
-/// A directory in which the processes of a run write their counts; removed with the object.
+/// A temporary directory in which the processes of a run write their counts. The destructor removes
+/// the directory.
 class RunReport {
  public:
-  /// Makes the directory in $TMPDIR, else in /tmp. Fails if neither is possible.
+  /// Creates the directory in $TMPDIR, or in /tmp if that is not possible. Fails if neither is.
   static Expected<RunReport> Make();
   RunReport(RunReport&&) = default;
   RunReport& operator=(RunReport&&) = delete;
   ~RunReport();
 
   [[nodiscard]] const std::string& directory() const { return directory_; }
-  /// Returns the report, which begins with its verdict in a sentence. `each`: with a line for each
-  /// process.
+  /// Returns the report as text. It begins with a sentence that sums up the outcomes. If `each`, it
+  /// also has a line for each process.
   [[nodiscard]] std::string Text(bool each, const Advisor& advisor) const;
   [[nodiscard]] std::string Json(bool each, const Advisor& advisor) const;
 
  private:
   explicit RunReport(std::string directory) : directory_(std::move(directory)) {}
-  /// Returns the counts in order of pids.
+  /// Returns the counts of the processes in the order of their pids, with advice for unknown
+  /// libraries.
   [[nodiscard]] std::vector<RunCounts> Read(const Advisor& advisor) const;
 
   std::string directory_;

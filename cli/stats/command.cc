@@ -20,7 +20,7 @@ namespace cccl_cache::cli {
 namespace {
 
 constexpr int kLinesPerHeader = 20;
-constexpr double kLeast = 0.01;  // seconds between two lines
+constexpr double kLeast = 0.01;  // shortest interval between two lines, in seconds
 constexpr double kMost = 86400;
 
 struct StatsOptions {
@@ -29,7 +29,7 @@ struct StatsOptions {
   bool zero = false;
   std::string by;
   bool prometheus = false;
-  std::string watch;  ///< seconds; empty: once
+  std::string watch;  ///< interval in seconds; empty to print only once
 };
 
 std::string Problem(Client& client) {
@@ -37,7 +37,8 @@ std::string Problem(Client& client) {
   return info.ok() ? info->problem : "not known: " + info.error().message;
 }
 
-/// Prints a line for each interval, until the daemon stops answering.
+/// Prints one line of rates for each interval. Returns, with an exit code, when the daemon no
+/// longer answers or standard output fails.
 int Watch(Client& client, double seconds, const CommonOptions& common) {
   Expected<Statistics> before = AskStatistics(client);
   if (!before.ok()) return Fail(before.error(), common);

@@ -16,7 +16,8 @@
 namespace cccl_cache::cli {
 namespace {
 
-/// Groups statistics by name, in the order of their first occurrence.
+/// Sorts the statistics so that those with the same name are together. The names keep the order of
+/// their first occurrence.
 std::vector<Statistic> Grouped(std::vector<Statistic> all) {
   std::map<std::string, size_t> first;
   for (const Statistic& each : all) first.emplace(each.name, first.size());
@@ -24,7 +25,7 @@ std::vector<Statistic> Grouped(std::vector<Statistic> all) {
   return all;
 }
 
-/// Returns the share of builds that were served without a compile.
+/// Returns the percentage of builds for which no compile was needed, as text.
 std::string HitRate(const Statistics& all) {
   const double saved = all.Sum("hits_total") + all.Sum("joins_total");
   const double asked = saved + all.Sum("compiles_total");
@@ -33,7 +34,7 @@ std::string HitRate(const Statistics& all) {
 
 constexpr const char* kMetricPrefix = "cccl_cached_";
 
-/// Returns the name and the type of a statistic's metric family.
+/// Returns the name and the type of the Prometheus metric family to which the statistic belongs.
 std::pair<std::string_view, std::string_view> FamilyOf(const Statistic& statistic,
                                                        bool openmetrics) {
   const std::string_view name = statistic.name;
@@ -48,8 +49,8 @@ std::pair<std::string_view, std::string_view> FamilyOf(const Statistic& statisti
   return {name, "gauge"};
 }
 
-/// Returns the value of a label, or "" without such a label. Values have no characters that need
-/// escaping.
+/// Returns the value of the label `name`, or "" if the statistic has no such label. Values are not
+/// unescaped, because the daemon's values have no characters that need escaping.
 std::string_view LabelOf(const Statistic& statistic, std::string_view name) {
   std::string_view rest = statistic.labels;
   while (!rest.empty()) {
@@ -61,9 +62,9 @@ std::string_view LabelOf(const Statistic& statistic, std::string_view name) {
   return {};
 }
 
-/// Returns all statistics as text for Prometheus, grouped by family; within a family in the
-/// daemon's order, which keeps the parts of a histogram together. OpenMetrics names the family of a
-/// counter without `_total`, and has a type for versions.
+/// Returns all statistics in Prometheus' text format, grouped by metric family. Within a family
+/// they keep the daemon's order, in which the parts of a histogram are together. In the OpenMetrics
+/// format, the family of a counter is named without `_total`, and the version has the type "info".
 std::string Exposition(const Statistics& stats, bool by_user, bool openmetrics) {
   std::vector<std::string> order;
   std::map<std::string, std::string> families;
@@ -80,7 +81,8 @@ std::string Exposition(const Statistics& stats, bool by_user, bool openmetrics) 
     std::string name = kMetricPrefix + std::string(each.name);
     auto [family, type] = FamilyOf(each, openmetrics);
     std::string declared = kMetricPrefix + std::string(family);
-    // A counter already has that family name: `leases_total` belongs to the family `leases`.
+    // A counter may already use the name of this gauge for its family: `leases_total` belongs to
+    // the family `leases`. So the gauge is renamed.
     if (each.gauge && stats.Has(each.name + "_total")) declared = name += "_current";
     std::string& text = families[declared];
     if (text.empty()) text = declare(declared, each.help, type);
@@ -94,7 +96,7 @@ std::string Exposition(const Statistics& stats, bool by_user, bool openmetrics) 
   return text;
 }
 
-/// A row of a table: the builds of one user, toolchain or kind.
+/// One row of a table: the counts for one user, toolchain or kind of build.
 struct Row {
   double builds = 0;
   double hits = 0;
@@ -105,7 +107,7 @@ struct Row {
   double compile_seconds = 0;
   double saved_seconds = 0;
   double saved_unknown = 0;
-  double deposit_hits = 0;  ///< including those that waited for another caller's deposit
+  double deposit_hits = 0;  ///< also those that had to wait for another caller to make the deposit
   double deposits_made = 0;
 
   void Add(const Statistic& statistic) {
@@ -134,7 +136,8 @@ struct Row {
 
 using Rows = std::vector<std::pair<std::string, Row>>;
 
-/// Returns the rows, ordered by builds, the most first.
+/// Returns the rows in descending order of their numbers of builds. `by` is the label that selects
+/// the row of a statistic.
 Rows RowsBy(const Statistics& stats, std::string_view by) {
   const bool user = by == "user";
   const std::vector<std::string_view> names =
@@ -162,7 +165,7 @@ double Total(const Rows& rows, double Row::*value) {
   return total;
 }
 
-/// Returns the cells in columns of equal width, aligned to the right.
+/// Returns a line with the cells in columns of equal width, right-aligned.
 std::string Columns(const std::vector<std::string>& cells) {
   constexpr size_t kWidth = 11;
   std::string line;
@@ -317,7 +320,7 @@ std::string StatsRatesHeader() {
 }
 
 std::string StatsRates(const Statistics& before, const Statistics& now, double seconds) {
-  // Totals decrease when they are reset or the daemon loses its state.
+  // A total may decrease if it is reset or the daemon loses its state. Then the rate is 0.
   const auto more = [&](std::string_view name) {
     return std::max(0.0, now.Sum(name) - before.Sum(name));
   };

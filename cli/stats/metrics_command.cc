@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// A program of its own, so that the daemon contains no web server.
+// The command `metrics`, a web server for Prometheus. It is separate from the daemon, so that the
+// daemon contains no web server.
 #include <arpa/inet.h>
 #include <event2/buffer.h>
 #include <event2/event.h>
@@ -50,7 +51,7 @@ using HttpServer = std::unique_ptr<evhttp, Free<evhttp_free>>;
 using Event = std::unique_ptr<event, Free<event_free>>;
 
 struct Metrics {
-  std::string socket;  ///< the daemon's
+  std::string socket;  ///< path of the daemon's socket; empty for the default
   bool by_user = false;
 };
 
@@ -104,7 +105,8 @@ sockaddr_un AddressOf(const std::string& path) {
   return address;
 }
 
-/// Removes a socket on which no process listens. Returns false if one does.
+/// Removes a socket file that an ended process has left. Returns false if a process still listens
+/// there.
 bool RemoveLeftSocket(const std::string& path, const sockaddr_un& address) {
   struct stat before = {};
   if (lstat(path.c_str(), &before) != 0 || !S_ISSOCK(before.st_mode)) return true;
@@ -116,7 +118,7 @@ bool RemoveLeftSocket(const std::string& path, const sockaddr_un& address) {
   return !served;
 }
 
-/// Returns a socket that listens on a path.
+/// Creates a listening socket at the path. Returns its descriptor, which the caller must close.
 Expected<evutil_socket_t> ListenAt(const std::string& path) {
   const sockaddr_un address = AddressOf(path);
   if (path != address.sun_path) return WrongAddress(path);
@@ -134,7 +136,8 @@ Expected<evutil_socket_t> ListenAt(const std::string& path) {
   return listener;
 }
 
-/// Pauses accepting after descriptors ran out, because the next attempt would fail too.
+/// Stops accepting connections for 0.1 s. libevent calls it after accepting failed because no
+/// descriptor was free: the next attempt would fail at once too.
 void Pause(evconnlistener* listener, void* /*context*/) {
   constexpr timeval kMoment = {0, 100'000};
   evconnlistener_disable(listener);
@@ -144,7 +147,8 @@ void Pause(evconnlistener* listener, void* /*context*/) {
   event_base_once(evconnlistener_get_base(listener), -1, EV_TIMEOUT, go_on, listener, &kMoment);
 }
 
-/// Returns the address of "127.0.0.1" or "[::1]" without brackets; "" for other hosts.
+/// Returns the address without brackets if `host` is a loopback address such as "127.0.0.1" or
+/// "[::1]". Returns "" for other hosts.
 std::string LoopbackHost(std::string host) {
   in_addr four = {};
   in6_addr six = {};
@@ -157,7 +161,8 @@ std::string LoopbackHost(std::string host) {
   return known && IN6_IS_ADDR_LOOPBACK(&six) != 0 ? host : "";
 }
 
-/// Starts listening and returns the address that clients use. Port 0: a free port is chosen.
+/// Starts listening. Returns the URL or path to which clients connect. For port 0, the system
+/// chooses a free port.
 Expected<std::string> ListenTo(evhttp* server, const std::string& address) {
   if (address.starts_with('/')) {
     const Expected<evutil_socket_t> listener = ListenAt(address);
@@ -189,9 +194,9 @@ Expected<std::string> ListenTo(evhttp* server, const std::string& address) {
 
 int Run(const std::string& listen, bool by_user, const CommonOptions& common) {
   const Metrics metrics{common.socket, by_user};
-  std::signal(SIGPIPE, SIG_IGN);  // a client may have hung up
-  event_set_log_callback([](int /*severity*/, const char* /*text*/) {});  // clients could fill the
-                                                                          // log
+  std::signal(SIGPIPE, SIG_IGN);  // a client may close its connection before the answer is written
+  // libevent's log is turned off, because clients could fill it.
+  event_set_log_callback([](int /*severity*/, const char* /*text*/) {});
   const EventBase base(event_base_new());
   const HttpServer server(base == nullptr ? nullptr : evhttp_new(base.get()));
   if (server == nullptr) return Fail(SystemError(listen), common);
@@ -216,7 +221,7 @@ int Run(const std::string& listen, bool by_user, const CommonOptions& common) {
   if (const int printed = Print(*address + "\n"); printed != kDone) return printed;
   const FileId own = FileIdOf(listen);
   event_base_dispatch(base.get());
-  // Another program may have made a new socket there since ours was deleted.
+  // Removes the socket file, unless another program has replaced it by its own since.
   if (listen.starts_with('/') && FileIdOf(listen) == own) unlink(listen.c_str());
   return kDone;
 }

@@ -37,7 +37,7 @@ ExitCode ExitCodeOf(cccl_cache_status status) {
 
 using Words = std::vector<std::string>;
 
-/// Returns the last command that the command line names.
+/// Returns the innermost subcommand on the command line, or `app` if there is none.
 const CLI::App& Reached(const CLI::App& app) {
   const std::vector<CLI::App*> named = app.get_subcommands();
   return named.empty() ? app : Reached(*named.front());
@@ -83,7 +83,8 @@ std::string UnknownCommand(const CLI::App& command, const std::string& word) {
          (near.empty() ? those : near);
 }
 
-/// Returns the option between these two texts in CLI11's message, or null.
+/// Returns the option whose name is between the texts `before` and `after` at the start of CLI11's
+/// message. Returns null if there is no such option.
 const CLI::Option* OptionNamed(const CLI::App& command, const std::string& message,
                                const std::string& before, const std::string& after) {
   for (const CLI::Option* option : OptionsOf(command)) {
@@ -92,7 +93,7 @@ const CLI::Option* OptionNamed(const CLI::App& command, const std::string& messa
   return nullptr;
 }
 
-/// Returns CLI11's message about an option's value in plain words.
+/// Returns CLI11's message about an option's value, in words that users understand.
 std::string WrongValue(const CLI::App& command, const std::string& message) {
   if (const auto* option = OptionNamed(command, message, "", ": ")) {
     if (option->count() > 1) return option->get_name() + ": give it once";
@@ -141,7 +142,7 @@ std::string Painted(std::string_view text, Colour colour, bool wanted) {
 void Complain(const std::string& message, Colour colour) {
   const std::string line =
       Painted("cccl-cache-cli:", colour, WantsColour(STDERR_FILENO)) + " " + message + "\n";
-  // An error is ignored: there is no other place to report it.
+  // A write error is ignored, because an error message could not be printed either.
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
 }
 
@@ -207,7 +208,7 @@ std::string DescribeMisuse(const CLI::App& app, const CLI::ParseError& error) {
   const std::string word = strange.empty() ? "" : strange.front();
   std::string text = error.what();
   if (error.get_name() == "ValidationError") {
-    // CLI11's message names the value and its option.
+    // CLI11's message is sufficient: it names the value and its option.
   } else if (error.get_name() == "ArgumentMismatch" || error.get_name() == "ConversionError") {
     text = WrongValue(command, text);
   } else if (word.size() > 1 && word.starts_with('-')) {

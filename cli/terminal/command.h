@@ -19,7 +19,7 @@ class ParseError;
 
 namespace cccl_cache::cli {
 
-/// Exit codes that scripts rely on; docs/guide-shell.md explains them.
+/// Exit codes, on which scripts rely. docs/guide-shell.md explains them.
 enum ExitCode : int {
   kDone = 0,
   kDoesNotCompile = 1,
@@ -31,20 +31,22 @@ enum ExitCode : int {
   kOther = 5,
 };
 
-/// Options before or after the command.
+/// Options of the program itself, which may be before or after the command.
 struct CommonOptions {
   std::string socket;
   bool json = false;
-  /// `explain -- build ...`: explains the command instead of running it.
+  /// Whether the command line is `explain -- build ...` (or link or nvvm). Then the command does
+  /// not compile, but explains why it would.
   bool explain = false;
-  /// Adds the options of every command, for code that reads the tree of commands (AddWhenParsed).
+  /// Whether AddWhenParsed() adds the options of all commands, for code that reads the whole
+  /// command tree (help, completions and man pages).
   bool all_options = false;
-  /// The program of `run`, with its arguments.
+  /// The program that `run` starts, and its arguments.
   std::vector<std::string> program;
 };
 
-/// Each function adds its command, which sets `*exit_code` when it runs. `common` must outlive
-/// `app`.
+/// Each function below adds one command to `app`. When the command runs, it reads `common` and sets
+/// `*exit_code`. Both must outlive `app`.
 void AddBuildCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddLinkCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddNvvmCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
@@ -64,55 +66,62 @@ void AddHealthCommand(CLI::App* app, const CommonOptions& common, int* exit_code
 void AddDoctorCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddHelpCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddCompletionCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
-// Commands below `remote` and `snapshot`.
+// The functions below add subcommands to the commands `remote` and `snapshot`.
 void AddKeyCommands(CLI::App* remote, const CommonOptions& common, int* exit_code);
 void AddSignCommand(CLI::App* snapshot, const CommonOptions& common, int* exit_code);
 
-/// Calls `add`, which adds the command's options and subcommands, if the command is on the command
-/// line, or if common.all_options. Adding those of all commands would take a large part of the time
-/// of a hit.
+/// Calls `add`, which adds the options and subcommands of `command`. The call happens when the
+/// command line names the command, or at once if common.all_options. Adding the options of all
+/// commands would take a large part of the time of a cached build.
 void AddWhenParsed(CLI::App* command, const CommonOptions& common, std::function<void()> add);
 
-/// Joins the words. Faster than CLI11's own function, which matters for a hit.
+/// Joins the words, with `between` between them. This is faster than CLI11's function, which
+/// matters for a cached build.
 [[nodiscard]] std::string Joined(const std::vector<std::string>& words, std::string_view between);
 
 /// Returns the text in single quotes, for POSIX shells and zsh.
 [[nodiscard]] std::string ShellQuoted(const std::string& text);
 
-/// Restricts the option to these values, and shows them in --help, completions and man pages.
+/// Makes the option accept only these values. --help, completions and man pages list them.
 void AcceptOnly(CLI::Option* option, const std::vector<std::string>& choices);
 
-/// Values of ECMA-48, "select graphic rendition".
+/// Text attributes. The numbers are parameters of ECMA-48's "select graphic rendition".
 enum class Colour { kDim = 2, kRed = 31, kGreen = 32, kYellow = 33 };
-/// Returns whether a descriptor is a terminal and may have colours (https://no-color.org).
+/// Returns whether coloured text may be written to the descriptor: it is a terminal, and NO_COLOR
+/// is not set (https://no-color.org).
 [[nodiscard]] bool WantsColour(int descriptor);
-/// Returns the text in this colour if `wanted`, else unchanged.
+/// Returns the text with escape sequences for the colour, or unchanged if not `wanted`.
 [[nodiscard]] std::string Painted(std::string_view text, Colour colour, bool wanted);
 
-/// Prints "cccl-cache-cli: MESSAGE" to stderr: in red for an error, in yellow for advice.
+/// Prints "cccl-cache-cli: MESSAGE" to standard error. The prefix is red for an error and yellow
+/// for advice.
 void Complain(const std::string& message, Colour colour = Colour::kRed);
-/// Reports the error on stderr, with --json also as an object on stdout; returns its exit code.
+/// Prints the error to standard error and, with --json, as an object to standard output. Returns
+/// the exit code for the error.
 int Fail(const Error& error, const CommonOptions& common);
-/// Returns why `given` is neither a key nor the first digits of one; "" if it is.
+/// Returns an error message if `given` is neither a key (64 hexadecimal digits) nor at least its
+/// first 8 digits. Returns "" if it is.
 [[nodiscard]] std::string WrongKey(const std::string& given);
 
-/// Reports an invalid command line like Fail; returns kUsage.
+/// Reports that the command line is invalid, in the same way as Fail(). Returns kUsage.
 int FailUsage(const std::string& message, const CommonOptions& common);
-/// Writes all of the text to stdout; returns an exit code other than kDone if that fails.
+/// Writes the whole text to standard output. Returns kDone, or another exit code if that fails.
 int Print(std::string_view text);
 
-/// Begins the object that --json prints with the version of its format, which changes when a key is
-/// removed or changes its meaning. docs/json.schema.json describes the format.
+/// Begins the object that --json prints. Its first key is the version of the format, which is
+/// increased when a key is removed or its meaning changes. docs/json.schema.json describes the
+/// format.
 [[nodiscard]] JsonWriter BeginAnswer();
 
-/// Writes the key "error" of the object that --json prints, for scripts.
+/// Writes the key "error" with the error's status and message into the object that --json prints.
 void WriteError(const Error& error, JsonWriter* json);
 
-/// Returns the message that `command` has no subcommand of this name, with the most similar one.
+/// Returns the message that `command` has no subcommand named `word`. It also names the most
+/// similar subcommand.
 [[nodiscard]] std::string DescribeUnknown(const CLI::App& command, const std::string& word);
 
-/// Returns why `app` rejected the command line, and the remedy. Names the unknown word and the most
-/// similar known one.
+/// Returns the message for a command line that `app` rejected with `error`. It contains the remedy,
+/// and for an unknown word the most similar known one.
 [[nodiscard]] std::string DescribeMisuse(const CLI::App& app, const CLI::ParseError& error);
 
 }  // namespace cccl_cache::cli

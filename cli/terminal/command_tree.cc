@@ -22,7 +22,7 @@ void AddCommonOptions(CLI::App* app, CommonOptions* common) {
       "else /run/cccl-cached/socket)");
   app->add_flag("--json", common->json, "Print the result, or the error, as one JSON object");
   app->set_version_flag("--version", std::string("cccl-cache-cli ") + cccl_cache_version());
-  // Allows the program's options after the command too.
+  // Options of the program itself are also accepted after the command's name.
   app->fallthrough();
   app->require_subcommand(1);
   app->footer(

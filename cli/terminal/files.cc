@@ -37,34 +37,37 @@ std::string_view LastComponent(std::string_view path) {
 
 Error CantCreate(const std::string& path) { return Failed("create", path); }
 
-/// A name in an open directory, so that the check and the use concern the same directory.
+/// A file name in an open directory. Because the directory is open, a check and a later use of the
+/// name concern the same directory.
 struct Place {
   FileDescriptor directory;
   std::string name;
 };
 
-/// Opens the directory of a path relative to `base`, without following the path's last part.
+/// Opens the directory that contains the file `path`, which is relative to the directory `base`. A
+/// symlink in the last component of the path is not followed.
 Expected<Place> PlaceOf(int base, const std::string& path) {
   const size_t slash = path.rfind('/');
   const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   Place place{FileDescriptor(openat(base, directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)),
               path.substr(slash == std::string::npos ? 0 : slash + 1)};
   if (!place.directory.valid()) return CantCreate(path);
-  if (place.name.empty())
-    place.name = ".";  // the path ends in "/": the system's error says that
-                       // it is a directory
+  // If the path ends in "/", the name is empty. With ".", the system's error says that the path is
+  // a directory.
+  if (place.name.empty()) place.name = ".";
   return place;
 }
 
-/// Returns whether a link or pipe may redirect other users' writes: root, this user or the
-/// directory's owner made it.
+/// Returns whether a symlink or pipe may be followed or written to. It may if it was created by
+/// root, this user or the owner of the directory. One of another user may be a trap.
 bool MayLead(const struct stat& found, int directory) {
   struct stat around {};
   if (found.st_uid == 0 || found.st_uid == geteuid()) return true;
   return fstat(directory, &around) == 0 && found.st_uid == around.st_uid;
 }
 
-/// Returns whether a link in /proc leads to an open file, whatever its text is.
+/// Returns whether the symlink is one in /proc, such as /proc/self/fd/1. Such a link leads to an
+/// open file, even if its text is no path of that file.
 bool IsOpenFile(int link) {
   struct statfs files {};
   return fstatfs(link, &files) == 0 && files.f_type == PROC_SUPER_MAGIC;
@@ -76,15 +79,17 @@ std::string TextOf(int link) {
   return std::string(text, size < 0 ? 0 : static_cast<size_t>(size));
 }
 
-/// A place, and the way to write a file there.
+/// The way to write an output file: replace it by a new one, write to the checked file, or write to
+/// the open file behind a link in /proc.
 enum class Way { kReplace, kWriteTo, kWriteToOpenFile };
 struct Target {
   Place place;
   Way way;
-  FileDescriptor there;  ///< O_PATH; the checked file, if it is written in place
+  FileDescriptor there;  ///< O_PATH descriptor of the checked file; only with Way::kWriteTo
 };
 
-/// Follows trusted links; each is checked and read by one descriptor. Other users' links are
+/// Follows trusted symlinks (see MayLead) to the output file. Each link is checked and read through
+/// one descriptor, so that it can't be exchanged in between. An untrusted link is not followed, but
 /// replaced like a file.
 Expected<Target> FollowLinks(const std::string& path) {
   constexpr int kMaxLinks = 40;  // the kernel's own limit
@@ -97,8 +102,8 @@ Expected<Target> FollowLinks(const std::string& path) {
     if (!there.valid() || fstat(there.get(), &status) != 0 || S_ISREG(status.st_mode)) {
       return Target{*std::move(place), Way::kReplace, {}};
     }
-    const bool is_device = S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode);  // only root can
-                                                                                // make devices
+    // Only root can create devices, so a device is always trusted.
+    const bool is_device = S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode);
     if (!is_device && !MayLead(status, directory)) {
       return Target{*std::move(place), Way::kReplace, {}};
     }
@@ -120,11 +125,12 @@ std::string DraftName() {
   return ".cccl-cache-" + std::to_string(random);
 }
 
-/// Syncs the directory's names; a sync of the file does not include them.
+/// Syncs the directory's entries to the disk. The sync of a file does not include its name. Returns
+/// false on failure.
 bool SyncDirectory(int directory) {
   const FileDescriptor opened(openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  // EACCES: a user who may write but not read the directory can't sync it. EINVAL: the file system
-  // can't sync directories.
+  // Two errors are ignored. EACCES: a user who may write but not read the directory can't sync it.
+  // EINVAL: the file system does not support the sync of a directory.
   if (!opened.valid()) return errno == EACCES;
   return fsync(opened.get()) == 0 || errno == EINVAL;
 }
@@ -192,8 +198,8 @@ Expected<OutputFile> OutputFile::Create(const std::string& given) {
     if (!begun.ok()) return begun.error();
     return made;
   }
-  // A pipe or device must not be replaced by a file. It is opened by its checked descriptor,
-  // because its name may lead to another file by now.
+  // A pipe or device is not replaced, but written to. It is opened through the checked descriptor,
+  // because by now its name may lead to another file.
   constexpr int kExisting = O_WRONLY | O_TRUNC | O_NOCTTY | O_CLOEXEC;
   made.file_ = FileDescriptor(
       target->way == Way::kWriteTo
@@ -257,7 +263,8 @@ bool OutputFile::Overwrite(std::optional<mode_t> mode) {
   struct stat old {};
   struct stat written {};
   if (fstat(in_place_.get(), &old) != 0 || fstat(file_.get(), &written) != 0) return false;
-  // On a file system that can't reserve space, glibc reads and rewrites a byte of each block.
+  // Reserves the space first, so that a full disk leaves the old contents intact. On a file system
+  // without reservation, glibc reads and rewrites one byte of each block.
   int cause = written.st_size > 0 ? posix_fallocate(in_place_.get(), 0, written.st_size) : 0;
   if (cause == 0 && mode && fchmod(in_place_.get(), *mode) != 0) cause = errno;
   if (cause != 0) {

@@ -13,57 +13,62 @@
 
 namespace cccl_cache::cli {
 
-/// Returns all bytes of a file; "-": of standard input.
+/// Returns all bytes of the file, or of standard input if the path is "-".
 [[nodiscard]] Expected<std::string> ReadFile(const std::string& path);
 
-/// Writes a file atomically, as OutputFile does.
+/// Writes a file atomically through OutputFile. "-" writes to standard output.
 [[nodiscard]] Expected<Done> WriteFile(const std::string& path, std::string_view contents);
 
-/// Like WriteFile, for a file that every user must be able to read (mode 0644, whatever the umask
-/// is). Synced to the disk when this returns.
+/// Like WriteFile(), but every user can read the file (mode 0644 regardless of the umask), and it
+/// is synced to the disk when the function returns.
 [[nodiscard]] Expected<Done> WriteSharedFile(const std::string& path, std::string_view contents);
 
-/// Returns the absolute path; "" if the directory is gone.
+/// Returns the absolute path of the working directory, or "" if the directory was removed.
 [[nodiscard]] std::string WorkingDirectory();
 
-/// Returns the part after the last '/', with its last extension replaced by `extension` ("cubin").
+/// Returns the path's last component with its extension replaced by `extension`, which has no dot
+/// ("cubin").
 [[nodiscard]] std::string WithExtension(const std::string& path, std::string_view extension);
-/// Returns the part after the last '.' of the last component, or an empty view.
+/// Returns the extension of the path's last component without the dot, or "" if there is none.
 [[nodiscard]] std::string_view ExtensionOf(std::string_view path);
 
-/// A file that is written piece by piece and put in place once it is complete; until then readers
-/// see the old one, or none. "-": standard output. A link stays, and its target is replaced or
-/// made; a device or a pipe is written in place. In a directory that others can write, a link or
-/// pipe is replaced unless root, the caller or the directory's owner made it: it may be a trap.
+/// An output file that is written piece by piece. Finish() replaces the old file by it; until then,
+/// readers see the old file or none. The path "-" means standard output. If the path is a symlink,
+/// the link's target is replaced or created. A device or a pipe is written to directly. If other
+/// users can write to the directory, a symlink or pipe there may be a trap: it is replaced itself,
+/// unless root, this user or the directory's owner created it.
 class OutputFile {
  public:
   [[nodiscard]] static Expected<OutputFile> Create(const std::string& given);
   OutputFile(OutputFile&& other) noexcept;
-  /// Removes the draft unless it was put in place.
+  /// Removes the draft, the incomplete new file, if Finish() has not put it in place.
   ~OutputFile();
 
   [[nodiscard]] int fd() const;
-  /// The state when Finish returns. kInPlace suffices for a file that can be made again after a
-  /// power cut.
+  /// The state of the file when Finish() returns. kInPlace means that its name leads to the new
+  /// contents. That suffices for a file that can be created again after a power failure. kOnDisk
+  /// means that it is also synced.
   enum class Until { kInPlace, kOnDisk };
-  /// `mode`: of the file; none: according to the umask.
+  /// Puts the file in place. `mode` is the file's mode; none means 0666 without the bits of the
+  /// umask.
   [[nodiscard]] Expected<Done> Finish(Until until, std::optional<mode_t> mode = std::nullopt);
 
  private:
   explicit OutputFile(std::string path) : path_(std::move(path)) {}
 
-  /// Makes the draft beside the file, or in memory if the directory can't be written.
+  /// Creates the draft in the file's directory, or in memory if that directory is not writable and
+  /// the file exists.
   Expected<Done> Begin();
-  /// Overwrites the file in place. Returns false, and leaves contents and mode, if there is no
-  /// space, or if another user owns the file and `mode` must be set.
+  /// Copies the draft into the existing file. Returns false, and keeps the file's contents and
+  /// mode, if there is no space, or if `mode` must be set but another user owns the file.
   [[nodiscard]] bool Overwrite(std::optional<mode_t> mode);
 
-  const std::string path_;    ///< as given, for messages
-  FileDescriptor directory_;  ///< of the file
+  const std::string path_;    ///< path as the caller gave it, for error messages
+  FileDescriptor directory_;  ///< the directory that contains the file
   std::string name_;          ///< name of the file in `directory_`
-  std::string draft_;         ///< name of the draft in `directory_`; empty: no draft
-  FileDescriptor file_;       ///< the file that is written
-  FileDescriptor in_place_;   ///< the final file, if `file_` is copied into it
+  std::string draft_;         ///< name of the draft in `directory_`; empty if there is none
+  FileDescriptor file_;       ///< the open file that the caller writes to, such as the draft
+  FileDescriptor in_place_;   ///< the existing file, if Finish() must copy `file_` into it
 };
 
 }  // namespace cccl_cache::cli

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kPeriod{500};
 
-/// Returns the number of characters of well-formed UTF-8.
+/// Returns the number of characters of the text, which must be valid UTF-8.
 size_t Width(std::string_view text) {
   const auto begins = [](char byte) { return (static_cast<uint8_t>(byte) & 0xC0) != 0x80; };
   return static_cast<size_t>(std::ranges::count_if(text, begins));
@@ -59,7 +59,7 @@ void ProgressLine::Write(const std::string& text) {
       "\r" + std::string(shown) + std::string(covered - std::min(covered, width), ' ');
   if (text.empty()) line += "\r";
   width_ = width;
-  // An error is ignored: there is no other place to report it.
+  // A write error is ignored, because an error message could not be printed either.
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
 }
 
@@ -77,7 +77,7 @@ ProgressOfCall::ProgressOfCall(std::function<std::string()> describe) {
       }
     });
   } catch (const std::system_error&) {
-    // No thread can be started, so the call runs without a progress line.
+    // The thread could not be started. The call runs without a progress line.
   }
 }
 
@@ -90,7 +90,7 @@ std::string DescribeWait(std::span<const Flight> flights, uint32_t uid) {
     return text;
   }
   std::string text = "waiting for a compiler for " + InSeconds(own->age_ms);
-  // An administrator's build may have joined another user's flight.
+  // An administrator's build may share the compile of another user, whose queue must not be shown.
   if (own->uid != uid) return text;
   const auto queued = std::ranges::count_if(
       flights, [uid](const Flight& each) { return each.state == "queued" && each.uid == uid; });
@@ -104,7 +104,7 @@ std::function<std::string()> AsksForWait(std::string socket) {
       if (!opened.ok()) return "";
       client = std::make_shared<Client>(*std::move(opened));
     }
-    // Short, because the command waits for this answer when it ends.
+    // The timeout is short, because the command can't end before this request has ended.
     constexpr std::chrono::milliseconds kPatience{200};
     const Expected<Activity> activity = AskActivity(*client, kPatience);
     return activity.ok() ? DescribeWait(activity->flights, getuid()) : "";

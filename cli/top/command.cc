@@ -26,7 +26,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kInterval{1};
-/// Timeout of a call to the daemon. Short, because no key is read during the call.
+/// Timeout of a request to the daemon. It is short, because no keys are read during the request.
 constexpr std::chrono::seconds kPatience{2};
 
 constexpr const char* kHelp =
@@ -54,7 +54,7 @@ Expected<top::Sample> Ask(Client& client) {
   return top::Sample{*std::move(activity), *stats};
 }
 
-/// The state of the program between two keys.
+/// The interactive session of `top`, and its state.
 class Session {
  public:
   Session(Client& client, top::Screen& screen, bool utf8) : client_(client), screen_(screen) {
@@ -62,14 +62,14 @@ class Session {
     view_.utf8 = utf8;
   }
 
-  /// Returns when the user or a signal ends it.
+  /// Runs the session. Returns when the user or a signal ends it.
   void Run() {
     auto next = Clock::now();
     while (true) {
       if (Clock::now() >= next) {
         Poll();
-        next = Clock::now() + kInterval;  // after the call, so that keys are read even if it was
-                                          // slow
+        // Set after the request, so that keys are read even if requests take longer than kInterval.
+        next = Clock::now() + kInterval;
       }
       screen_.Show(Layout(view_, screen_.size()));
       const int key =
@@ -105,7 +105,7 @@ class Session {
     if (key == '\n' || key == '\r' || key == top::Screen::kEscape) {
       view_.typing = false;
     } else if (key == top::Screen::kErase && !filter.empty()) {
-      // A character may have several bytes.
+      // Removes the last character, which may have several bytes in UTF-8.
       while (filter.size() > 1 && (static_cast<unsigned char>(filter.back()) & 0xc0) == 0x80) {
         filter.pop_back();
       }
@@ -153,7 +153,8 @@ class Session {
     for (std::string line; std::getline(lines, line);) view_.page.push_back(line);
   }
 
-  /// Scrolls a page that is longer than the screen. Otherwise closes the page and selects a row.
+  /// If a page is open and longer than the screen, scrolls it by `by` lines. Otherwise closes the
+  /// page and moves the selection by `by` rows.
   void Move(int by) {
     if (!view_.page.empty() && top::ScrollPage(view_, by, screen_.size())) return;
     ShowPage("");

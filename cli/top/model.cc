@@ -18,7 +18,8 @@ namespace {
 
 constexpr size_t kMinute = 60;
 constexpr size_t kShownKey = 8;
-/// Screens with fewer rows show no queues, zygotes and failures.
+/// On a screen with fewer rows, queues, zygotes (processes that fork compile jobs) and failures are
+/// not shown.
 constexpr size_t kSmall = 14;
 constexpr size_t kUnlimited = std::numeric_limits<size_t>::max();
 
@@ -31,7 +32,8 @@ std::string ShortDuration(uint64_t milliseconds) {
   return Number(std::round(10 * seconds) / 10) + "s";
 }
 
-/// Returns "2.9s/2.5s": the running time, and the mean of earlier compiles of this kind.
+/// Returns the time of the running compile, and the mean of earlier similar compiles if it is
+/// known, such as "2.9s/2.5s".
 std::string TimeOf(const Flight& flight) {
   const std::string running = flight.state == "queued" ? "-" : ShortDuration(flight.running_ms);
   return flight.estimate_ms > 0 ? running + "/" + ShortDuration(flight.estimate_ms) : running;
@@ -41,12 +43,12 @@ struct Column {
   size_t width;
   bool to_the_right = false;
 };
-// A terminal of 40 columns shows the first five.
+// On a terminal with 40 columns, the first five are visible.
 constexpr std::array<Column, 8> kColumns = {
     {{7}, {11}, {4, true}, {6, true}, {8}, {12}, {7, true}, {16}}};
 using Cells = std::array<std::string, kColumns.size()>;
 
-/// Returns the uid, or a short name for a user of a container: "c3".
+/// Returns the uid, or for a user of a container a short name such as "c3".
 std::string UserOf(uint32_t uid) {
   return uid < kFirstContainerUser ? std::to_string(uid)
                                    : "c" + std::to_string(uid - kFirstContainerUser);
@@ -81,7 +83,7 @@ bool Has(const Flight& flight, std::string_view text) {
          });
 }
 
-/// Breaks a long line, at blanks where possible.
+/// Breaks a long line into several, if possible at spaces.
 std::vector<std::string_view> Broken(std::string_view text, size_t columns) {
   std::vector<std::string_view> lines;
   while (true) {
@@ -130,7 +132,7 @@ void AddHead(const View& view, Page& page) {
            Count(totals.queued) + ", waiting " + Count(totals.waiting));
 }
 
-/// Returns the lines above the rows as a page. Leaves a row for the line about keys.
+/// Returns the lines above the table. One row of the screen is kept free for the line about keys.
 Page HeadOf(const View& view, const Size& size) {
   Page page({size.rows - 1, size.columns});
   if (!view.problem.empty()) page.AddWhole(view.problem, Look::kBad);
@@ -147,7 +149,7 @@ std::vector<std::string_view> PageLines(const View& view, size_t columns) {
   return lines;
 }
 
-/// Returns the number of entries of Redis that were refused, for any reason.
+/// Returns the number of entries from Redis that were refused, for all reasons together.
 double Refused(const Statistics& stats) {
   double sum = 0;
   for (const std::string_view reason : kRefusals) {
@@ -201,7 +203,7 @@ void AddParts(const View& view, Page& page) {
   AddRemote(view, page);
 }
 
-/// Returns the selected flight's index among `flights`, or none.
+/// Returns the index of the selected build in `flights`, or none if it is not in the list.
 std::optional<size_t> SelectedOf(const std::vector<Flight>& flights,
                                  const std::optional<RowId>& selected) {
   const auto found = std::ranges::find_if(flights, [&](const Flight& each) {
@@ -217,7 +219,7 @@ void AddFlights(const View& view, size_t rows, Page& page) {
       Chosen(view.sample->activity.flights, view.order, view.filter);
   const std::optional<size_t> selected = SelectedOf(flights, view.selected);
   const size_t room = rows - std::min<size_t>(rows, 1);
-  // Scrolls until the selected row is on the screen.
+  // Begins with a later row if the selected row would otherwise be below the screen.
   const size_t first = selected.value_or(0) < room ? 0 : *selected - room + 1;
   for (size_t i = first; i < flights.size() && i - first < room; ++i) {
     page.Add(Row(CellsOf(flights[i])), i == selected ? Look::kSelected : Look::kPlain);
@@ -340,7 +342,7 @@ Order Next(Order order) {
 
 std::vector<Flight> Chosen(std::vector<Flight> flights, Order order, std::string_view filter) {
   std::erase_if(flights, [filter](const Flight& each) { return !Has(each, filter); });
-  // Order::kState is the daemon's own.
+  // For Order::kState, the daemon's order is kept.
   if (order == Order::kTime) std::ranges::stable_sort(flights, std::greater{}, &Flight::running_ms);
   if (order == Order::kWaiters) std::ranges::stable_sort(flights, std::greater{}, &Flight::waiters);
   if (order == Order::kUser) std::ranges::stable_sort(flights, {}, &Flight::uid);

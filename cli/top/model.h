@@ -12,18 +12,19 @@
 
 #include "cli/daemon_answers.h"
 
-/// The contents of `top`'s screen, without a terminal. Texts may hold control characters until
-/// Layout.
+/// The model of `top`: computes the contents of the screen without using a terminal. Texts may
+/// contain control characters, which Layout() removes.
 namespace cccl_cache::cli::top {
 
-/// Identifies a row. A key alone does not, because two users may build it at the same time.
+/// Identifies a row (a build in progress). The key alone is not enough, because two users may build
+/// the same key at the same time.
 struct RowId {
   std::string key;
   uint32_t uid = 0;
   bool operator==(const RowId&) const = default;
 };
 
-/// The daemon's answers at one time.
+/// The daemon's answers to the requests of one moment.
 struct Sample {
   Activity activity;
   Statistics stats;
@@ -31,16 +32,20 @@ struct Sample {
 
 [[nodiscard]] std::string Json(const Sample& sample);
 
-/// The share of builds without a compile, over the last minute.
+/// The proportion of builds in the last minute that needed no compile ("served").
 class HitRates {
  public:
-  /// Adds the totals at a time in seconds. Starts over if a total has decreased, as after a reset.
+  /// Adds the daemon's totals at the time `time`, in seconds. If a total or the time has decreased,
+  /// for example after a reset, earlier totals are discarded.
   void Add(double time, double served, double compiled);
-  /// Returns the share from 0 to 1, or none if nothing was built.
+  /// Returns the proportion of served builds in the last minute, from 0 to 1. Returns none if there
+  /// were no builds.
   [[nodiscard]] std::optional<double> OfLastMinute() const;
-  /// Returns the number of such builds in the last minute, or none before a minute has passed.
+  /// Returns the number of served builds in the last minute. Returns none until two totals were
+  /// added.
   [[nodiscard]] std::optional<double> ServedInLastMinute() const;
-  /// Returns a character for each of the last times; a blank means that nothing was built.
+  /// Returns a bar chart of the hit rate: one character for each of the last `times` intervals. A
+  /// space means that there were no builds. The characters are ASCII unless `utf8`.
   [[nodiscard]] std::string Sparkline(size_t times, bool utf8) const;
 
  private:
@@ -52,30 +57,30 @@ class HitRates {
   std::deque<Totals> totals_;
 };
 
-/// The order of flights.
+/// The sort order of the rows (builds in progress, which the daemon calls flights).
 enum class Order : uint8_t { kState, kTime, kWaiters, kUser, kKind };
 [[nodiscard]] const char* NameOf(Order order);
 [[nodiscard]] Order Next(Order order);
 
-/// Returns the flights with this text in a column, in this order.
+/// Returns the flights that have the text `filter` in a column, sorted in this order.
 [[nodiscard]] std::vector<Flight> Chosen(std::vector<Flight> flights, Order order,
                                          std::string_view filter);
 
-/// Everything that the screen shows.
+/// All that the screen depends on.
 struct View {
   std::string socket;
-  std::optional<Sample> sample;  ///< the newest that the daemon gave
-  std::string problem;           ///< why there is no newer sample; empty: there is one
+  std::optional<Sample> sample;  ///< the newest answers of the daemon; none before the first ones
+  std::string problem;           ///< why the last request failed; empty if it succeeded
   HitRates rates;
-  HitRates remote_rates;  ///< of lookups in Redis
+  HitRates remote_rates;  ///< hit rates of the lookups in Redis
   Order order = Order::kState;
   std::string filter;
-  bool typing = false;  ///< the user is typing the filter
+  bool typing = false;  ///< whether the user is typing the filter
   std::optional<RowId> selected;
-  size_t page_top = 0;            ///< number of the page's lines above the screen, counted after
-                                  ///< long ones are broken
-  std::vector<std::string> page;  ///< shown instead of flights and failures; empty: no page is open
-  bool utf8 = false;              ///< the terminal can show UTF-8
+  size_t page_top = 0;            ///< number of lines of the page above the screen, after long
+                                  ///< lines were broken
+  std::vector<std::string> page;  ///< text shown in place of the table; empty if no page is open
+  bool utf8 = false;              ///< whether the terminal can show UTF-8
 };
 
 enum class Look : uint8_t { kPlain, kTitle, kSelected, kFaint, kBad };
@@ -90,17 +95,18 @@ struct Size {
   size_t columns;
 };
 
-/// Selects the row `by` rows below the selected one, within the table.
+/// Moves the selection down by `by` rows (up if negative), but not beyond the first or last row.
 void MoveSelection(View& view, int by);
 
-/// Scrolls the page by this many lines, up to its end. Returns false if the whole page is visible.
+/// Scrolls the page down by `by` lines (up if negative), but not beyond its ends. Returns false if
+/// the whole page is visible.
 bool ScrollPage(View& view, int by, const Size& size);
 
-/// Returns at most size.rows lines of at most size.columns characters. A small screen has the most
-/// important lines.
+/// Returns the lines of the screen: at most size.rows lines of at most size.columns characters. On
+/// a small screen, less important lines are left out.
 [[nodiscard]] std::vector<Line> Layout(const View& view, const Size& size);
 
-/// Returns the view as plain text of any size, without the line about keys.
+/// Returns the same contents as plain text of any size, without the line about keys.
 [[nodiscard]] std::string Text(const View& view);
 
 }  // namespace cccl_cache::cli::top

@@ -17,7 +17,7 @@
 namespace cccl_cache::cli::top {
 namespace {
 
-constexpr short kRed = 1;  // a pair of colours
+constexpr short kRed = 1;  // number of the curses colour pair for red text
 
 sigset_t EndSignals() {
   sigset_t signals;
@@ -61,7 +61,8 @@ Expected<std::unique_ptr<Screen>> Screen::Open(bool colour) {
                       std::string(name == nullptr ? "" : name) +
                       "\" (TERM): install it (Debian: ncurses-term) or set TERM=xterm");
   }
-  // Read from a descriptor, so that no signal is lost between a check and a wait.
+  // Signals are read from a descriptor. With a handler, a signal between a check and the following
+  // wait would be lost.
   const sigset_t signals = EndSignals();
   sigprocmask(SIG_BLOCK, &signals, nullptr);
   std::unique_ptr<Screen> screen(
@@ -73,7 +74,7 @@ Expected<std::unique_ptr<Screen>> Screen::Open(bool colour) {
   noecho();
   nodelay(stdscr, TRUE);
   keypad(stdscr, TRUE);
-  set_escdelay(25);  // milliseconds
+  set_escdelay(25);  // wait in milliseconds that tells the Escape key from an escape sequence
   curs_set(0);
   if (colour && has_colors()) {
     screen->colour_ = true;
@@ -87,7 +88,7 @@ Expected<std::unique_ptr<Screen>> Screen::Open(bool colour) {
 
 Screen::~Screen() {
   endwin();
-  // Drops pending signals: the program ends anyway.
+  // Discards pending signals before they are unblocked, because the program ends anyway.
   signalfd_siginfo come;
   while (read(signals_.get(), &come, sizeof(come)) > 0) continue;
   const sigset_t signals = EndSignals();
@@ -102,7 +103,7 @@ Size Screen::size() const {
 void Screen::Show(const std::vector<Line>& lines) {
   const auto [rows, columns] = size();
   for (size_t i = 0; i < rows && columns > 0; ++i) {
-    // In a window of one line, wide characters are cut off correctly.
+    // Each line is a window of its own, because curses then cuts off wide characters correctly.
     WINDOW* const row = newwin(1, static_cast<int>(columns), static_cast<int>(i), 0);
     if (row == nullptr) return;
     if (i < lines.size()) {
@@ -145,12 +146,12 @@ int Screen::ReadKey(std::chrono::milliseconds patience) {
         std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
     if (left.count() <= 0) return kTimeout;
     std::array<pollfd, 2> wait = {{{STDIN_FILENO, POLLIN, 0}, {signals_.get(), POLLIN, 0}}};
-    // the terminal was resized
+    // A failed poll() was interrupted: the terminal was resized.
     if (poll(wait.data(), wait.size(), static_cast<int>(left.count())) < 0) continue;
     if (wait[1].revents != 0) return kEnd;
     if (wait[0].revents != 0) {
       const int key = getch();
-      if (key == ERR) return kEnd;  // the terminal is gone
+      if (key == ERR) return kEnd;  // the terminal was closed
       ungetch(key);
     }
   }

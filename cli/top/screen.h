@@ -13,19 +13,20 @@
 
 namespace cccl_cache::cli::top {
 
-/// The terminal of this process in full-screen mode. The destructor restores it. Only one object
-/// may exist, used by one thread.
+/// The terminal of this process in full-screen mode. The destructor restores the normal mode. Only
+/// one object may exist at a time, and only one thread may use it.
 class Screen {
  public:
   static constexpr int kTimeout = -1;  ///< no key was pressed in time
-  static constexpr int kEnd = -2;      ///< the user or a signal ends the program
+  static constexpr int kEnd = -2;      ///< a signal ended the program, or the terminal was closed
   static constexpr int kUp = -3;
   static constexpr int kDown = -4;
   static constexpr int kErase = -5;
   static constexpr int kEscape = -6;
   static constexpr int kResized = -7;
 
-  /// Returns an error if standard input and output are not a terminal of a known type.
+  /// Starts the full-screen mode. Fails if standard input and output are not a terminal, or its
+  /// type is unknown.
   [[nodiscard]] static Expected<std::unique_ptr<Screen>> Open(bool colour);
   ~Screen();
   Screen(const Screen&) = delete;
@@ -33,7 +34,7 @@ class Screen {
 
   [[nodiscard]] Size size() const;
   void Show(const std::vector<Line>& lines);
-  /// Returns the next typed byte, or one of the constants.
+  /// Waits for a key for at most `patience`. Returns the typed byte, or one of the constants above.
   [[nodiscard]] int ReadKey(std::chrono::milliseconds patience);
 
  private:

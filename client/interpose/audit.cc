@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// libcccl_cache_audit.so, for LD_AUDIT (rtld-audit(7)). Where the loader is about to map NVIDIA's
-// libnvrtc or libnvJitLink, it maps the stand-in of the same feature level instead, and passes the
-// file's path to it. A library of an unknown level is left alone; all are if the C library is too
-// old for the stand-ins. This file works with old ones: it uses no C++ runtime, and the loader
-// gives it a C library of its own. The loader holds its lock during these calls, so they never
-// overlap. The auditor hooks no calls, so it costs nothing after a library is loaded.
+// The library libcccl_cache_audit.so, which is loaded through LD_AUDIT (rtld-audit(7)). When the
+// dynamic loader is about to load NVIDIA's libnvrtc or libnvJitLink, this auditor makes it load a
+// stand-in library of the same feature level instead, and writes the path of NVIDIA's file into the
+// stand-in. A library of an unknown feature level is loaded unchanged. All libraries are, if the C
+// library is too old for the stand-ins. The auditor itself also works with old C libraries: it uses
+// no C++ runtime, and the loader gives it its own copy of the C library. The loader holds its lock
+// while it calls these functions, so the calls never overlap. The auditor intercepts no function
+// calls, so it costs nothing after a library is loaded.
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
@@ -25,30 +27,30 @@
 
 namespace {
 
-using namespace cccl_cache::interpose;  // NOLINT: this file is of that namespace but for its
-                                        // exports
+using namespace cccl_cache::interpose;  // NOLINT: only the exports are outside of this namespace
 
-/// The file that the stand-in of one level replaces.
+/// The state of one stand-in library (one per feature level): the file of NVIDIA that it replaces.
 struct Service {
-  char asked[PATH_MAX];  ///< path that the loader tried last
-  char real[PATH_MAX];   ///< the same file's path with symlinks resolved
+  char asked[PATH_MAX];  ///< path of NVIDIA's file as the loader last tried it
+  char real[PATH_MAX];   ///< path of that file with symlinks resolved; empty if there is none yet
   bool mapped;
 };
 Service services[kLevelCount];
-char own_path[PATH_MAX];   ///< with symlinks resolved
-char directory[PATH_MAX];  ///< of this file and of the stand-ins' folders
+char own_path[PATH_MAX];   ///< path of this library with symlinks resolved
+char directory[PATH_MAX];  ///< directory of this library, which has the stand-ins' folders
 
 using StandInPath = char[PATH_MAX + 64];
 void StandInOf(size_t level, StandInPath& path) {
   std::snprintf(path, sizeof(path), "%s/%s", directory, kLevels[level].standin);
 }
 
-/// Writes the real file's path into the stand-in at `map`. Returns false if `map` is another
-/// library.
+/// If `map` is the stand-in of this level, writes the path of NVIDIA's file into it. Returns false
+/// if `map` is another library.
 bool Tell(const link_map* map, size_t level) {
   StandInPath path;
   StandInOf(level, path);
-  // A library that was found by a search has the path of the found file as its name.
+  // The name of the loaded stand-in is the path that the loader tried, if the loader searched its
+  // directories, or else the stand-in's path.
   if (std::strcmp(map->l_name, services[level].asked) != 0 && std::strcmp(map->l_name, path) != 0) {
     return false;
   }
@@ -64,13 +66,13 @@ bool Tell(const link_map* map, size_t level) {
   return told != nullptr;
 }
 
-/// Writes this file's real path to `path` if `object` is this file. dladdr() of glibc 2.33 and
-/// older works only after the program has been loaded.
+/// If `object` is this library, writes its path to `path` and returns 1; otherwise returns 0.
+/// dladdr() would be simpler, but up to glibc 2.33 it works only after the program has been loaded.
 int FindOwnPath(dl_phdr_info* object, size_t, void* path) {
   const auto own = reinterpret_cast<ElfW(Addr)>(&services);
   for (size_t i = 0; i < object->dlpi_phnum; ++i) {
     const ElfW(Phdr)& segment = object->dlpi_phdr[i];
-    // For an address below the segment the difference wraps to a large number.
+    // If the address is below the segment, the unsigned difference is larger than any segment.
     const ElfW(Addr) offset = own - (object->dlpi_addr + segment.p_vaddr);
     if (segment.p_type != PT_LOAD || offset >= segment.p_memsz) continue;
     return realpath(object->dlpi_name, static_cast<char*>(path)) != nullptr;
@@ -78,16 +80,18 @@ int FindOwnPath(dl_phdr_info* object, size_t, void* path) {
   return 0;
 }
 
-/// Returns whether this is the library that redirects tools, named in LD_PRELOAD, and this
-/// process's C library is too old for it: the loader would end the program.
+/// Returns whether `name` is libcccl_cache_exec.so (which redirects compilers and is named in
+/// LD_PRELOAD) and the process's C library is too old for it. The loader would end the program
+/// then.
 bool IsTooNew(const char* name) {
   const char* slash = std::strrchr(name, '/');
   return slash != nullptr && std::strcmp(slash, "/libcccl_cache_exec.so") == 0 &&
          !CLibrarySuffices(name);
 }
 
-/// Returns whether the file can be mapped, by mapping it: access() checks the real user and ignores
-/// Landlock, and a file on a noexec file system can be read but not mapped.
+/// Returns whether the file can be mapped as code. Only a real mmap() tells: access() checks the
+/// real user instead of the effective one and ignores Landlock, and a file on a noexec file system
+/// can be read but not mapped.
 bool CanMap(const char* path) {
   const int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;
@@ -96,7 +100,8 @@ bool CanMap(const char* path) {
   return byte != MAP_FAILED && munmap(byte, 1) == 0;
 }
 
-/// Returns whether this process is one of the cache's own programs, which a program may start.
+/// Returns whether this process runs one of the cache's own programs. They inherit LD_AUDIT from a
+/// program that starts them, but need no stand-ins.
 bool IsOwnProgram() {
   const auto* path = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
   if (path == nullptr) return false;
@@ -117,13 +122,13 @@ extern "C" __attribute__((visibility("default"))) unsigned la_version(unsigned v
 
 extern "C" __attribute__((visibility("default"))) char* la_objsearch(const char* name, uintptr_t*,
                                                                      unsigned) {
-  // A thread that is cancelled here would leave the loader's lock held.
+  // If the thread were cancelled in this call, the loader's lock would stay locked.
   const cccl_cache::CancellationDisabled guard;
   static StandInPath standin;
   char real[PATH_MAX];
   char* const unchanged = const_cast<char*>(name);
-  // This file is loaded instead of it, and does nothing there. Without any file the loader would
-  // print an error.
+  // The loader gets this auditor in place of the too new library, where it does nothing. If it got
+  // no file, it would print an error.
   if (IsTooNew(name)) return own_path;
   if (!IsServed(name) || HasRealMark(name) || realpath(name, real) == nullptr) return unchanged;
   const size_t own = std::strlen(directory);
@@ -131,11 +136,12 @@ extern "C" __attribute__((visibility("default"))) char* la_objsearch(const char*
   const size_t level = LevelOf(real);
   if (level == kLevelCount || std::strlen(name) >= PATH_MAX) return unchanged;
   Service& service = services[level];
-  // A stand-in serves one file. A second file of the same level is left alone.
+  // A stand-in can replace only one file. A second file of the same level is loaded unchanged.
   if (service.mapped && std::strcmp(service.real, real) != 0) return unchanged;
   StandInOf(level, standin);
   if (!CanMap(standin) || !CanMap(real) || !CLibrarySuffices(standin)) return unchanged;
-  // The loader may only be searching: the file counts once the stand-in is mapped.
+  // The loader may only be searching its directories. The stand-in counts as used once la_objopen()
+  // finds it mapped.
   std::strcpy(service.asked, name);
   std::strcpy(service.real, real);
   return standin;

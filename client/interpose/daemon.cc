@@ -18,22 +18,23 @@ namespace {
 using Clock = CircuitBreaker::Clock;
 
 constexpr uint32_t kSilenceMs = 1000;
-/// After a refusal that took longer, the daemon is not asked for a while: later calls would be slow
-/// too.
+/// If the daemon takes longer than this to refuse a build for lack of room, a pause follows (see
+/// CircuitBreaker): later calls would be slow too.
 constexpr std::chrono::milliseconds kNoWait{50};
-/// Limit of the first question's wait, for a daemon that is still starting.
+/// The longest wait for the first answer, in milliseconds. A daemon that is still starting does not
+/// answer in that time.
 constexpr uint32_t kNotReadyMs = 50;
 
-/// The daemon's toolchain with the real library.
+/// The daemon's toolchain that contains the real library.
 struct Toolchain {
   std::string id;
-  std::optional<std::vector<int>> architectures;  ///< none: they were not queried
+  std::optional<std::vector<int>> architectures;  ///< none if the daemon was not asked for them
 };
 
-// Never freed: exit handlers may compile, and another thread may be in a call.
+// Both objects are never freed: exit handlers may compile, and other threads may be in a call.
 std::atomic<cccl_cache_client*> open_client{nullptr};
 std::atomic<const Toolchain*> known_toolchain{nullptr};
-// Set by the only call of this process that names its library.
+// Whether this process has made the one build call that names the library instead of a toolchain.
 std::atomic<bool> asked_by_library{false};
 CircuitBreaker rest;
 std::atomic<Reason> why_resting{Reason::kNoDaemon};
@@ -41,7 +42,7 @@ std::atomic<Reason> why_resting{Reason::kNoDaemon};
 std::string_view View(cccl_cache_bytes bytes) { return {bytes.data, bytes.size}; }
 cccl_cache_bytes Bytes(std::string_view text) { return {text.data(), text.size()}; }
 
-/// Returns the client, or null if no socket is trusted.
+/// Returns the client, which is opened by the first call, or null if no daemon's socket is trusted.
 cccl_cache_client* Client() {
   cccl_cache_client* known = open_client;
   if (known != nullptr) return known;
@@ -49,7 +50,8 @@ cccl_cache_client* Client() {
   options.struct_size = sizeof(options);
   options.fallback = CCCL_CACHE_FALLBACK_ERROR;
   options.silence_ms = kSilenceMs;
-  // No process cache: a program compiles each kernel once, and may change its root or mounts.
+  // No process cache is used: a program compiles each kernel only once, and it may change its root
+  // directory or its mounts, which changes the files that a build reads.
   options.process_cache_bytes = CCCL_CACHE_OFF;
   cccl_cache_client* opened = nullptr;
   if (cccl_cache_open(&options, &opened, nullptr) != CCCL_CACHE_OK) return nullptr;
@@ -78,7 +80,7 @@ Reason ReasonOf(cccl_cache_status status) {
   }
 }
 
-/// Returns the reason of a failed call, and keeps the message for the report. Frees the error.
+/// Returns the reason of a failed call. Keeps the error's text for the report, and frees the error.
 Reason ReasonOf(cccl_cache_status status, cccl_cache_error* error) {
   const Reason reason = ReasonOf(status);
   if (reason == Reason::kRefused || reason == Reason::kDenied) {
@@ -88,8 +90,9 @@ Reason ReasonOf(cccl_cache_status status, cccl_cache_error* error) {
   return reason;
 }
 
-/// Decides after a failure how long not to ask the daemon: not at all after a refusal of one
-/// request or a closed socket, which are fast.
+/// Starts a pause after a failed call, so that the next calls do not wait for the daemon either. No
+/// pause follows a failure that is always fast (a refused request, denied access, a result that is
+/// not cached), or a quick refusal for lack of room.
 Reason After(Reason reason, Clock::time_point asked) {
   const Clock::duration took = Clock::now() - asked;
   if (reason == Reason::kRefused || reason == Reason::kDenied || reason == Reason::kNotCached) {
@@ -105,7 +108,7 @@ Reason After(cccl_cache_status status, Clock::time_point asked) {
   return After(ReasonOf(status), asked);
 }
 
-/// Returns why the daemon is not ready, or none if it is.
+/// Returns the reason why the daemon is not ready, or none if it is ready.
 std::optional<Reason> WhyNotReady() {
   int32_t ready = 0;
   cccl_cache_error* error = nullptr;
@@ -114,8 +117,8 @@ std::optional<Reason> WhyNotReady() {
   return ready != 0 ? std::nullopt : std::optional(Reason::kNotReady);
 }
 
-/// Asks for the daemon's toolchain with the library. A starting daemon answers only after it has
-/// read its toolchains, which takes seconds; the program does not wait for that.
+/// Asks the daemon which toolchain contains the real library. A starting daemon answers only after
+/// it has found its toolchains, which takes seconds. The program does not wait for that.
 std::variant<cccl_cache_library_toolchain, Reason> AskForToolchain() {
   for (const uint32_t patience : {kNotReadyMs, kSilenceMs}) {
     cccl_cache_library_toolchain found = {};
@@ -131,7 +134,7 @@ std::variant<cccl_cache_library_toolchain, Reason> AskForToolchain() {
   return Reason::kSilent;
 }
 
-/// Finds the toolchain among those of the daemon.
+/// Finds the daemon's toolchain that contains the real library, or the reason why there is none.
 std::variant<const Toolchain*, Reason> FindToolchain() {
   const Clock::time_point start = Clock::now();
   const auto answer = AskForToolchain();
@@ -152,7 +155,7 @@ std::variant<const Toolchain*, Reason> FindToolchain() {
   return made;
 }
 
-/// Returns why the daemon is not asked now, or none if it is.
+/// Returns the reason why the daemon gets no calls now, or none if it may be called.
 std::optional<Reason> WhyNotAsked() {
   if (RealPath().empty() || !OpenWithOwnBuiltins()) return Reason::kNotItsLibrary;
   if (rest.Resting(Clock::now())) return why_resting.load();
@@ -160,7 +163,8 @@ std::optional<Reason> WhyNotAsked() {
   return std::nullopt;
 }
 
-/// Returns why no answer came in time. A daemon that answers another question is still compiling.
+/// Returns the reason of a build that got no answer before its deadline. `bounded` tells whether
+/// the user limited the wait. If so, and the daemon answers another request, it is still compiling.
 Reason AfterDeadline(bool bounded, Clock::time_point asked) {
   if (!bounded) return Reason::kSilent;
   int32_t ready = 0;
@@ -177,7 +181,7 @@ struct Question {
   cccl_cache_answer answer{};
 };
 
-/// Sends the build. The answer is stored in the question.
+/// Sends the build to the daemon. Stores the answer in `question`.
 template <typename Program, typename Call>
 cccl_cache_status Send(Call call, const Program& program, Question* question) {
   cccl_cache_build_options& options = question->options;
@@ -193,13 +197,14 @@ cccl_cache_status Send(Call call, const Program& program, Question* question) {
   return call(Client(), &program, &options, &question->answer);
 }
 
-/// Returns the result, or the reason why there is none. Call it once for each answer.
+/// Returns the result of the build, or the reason why there is none. Takes over the answer's error
+/// or result, so it must be called exactly once for each answer.
 std::variant<Answer, Reason> Take(cccl_cache_status status, const Question& question) {
   if (status != CCCL_CACHE_OK) {
     Reason reason = ReasonOf(status, question.answer.error);
-    // This user may use the daemon, so it was denied a file.
+    // This user has access to the daemon, so the denial concerns a file that the build reads.
     if (reason == Reason::kDenied) reason = Reason::kRefused;
-    // The daemon's toolchain may have another version of the library by now.
+    // The daemon may have updated its toolchains, so that the known one has another library now.
     if (status == CCCL_CACHE_TOOLCHAIN_NOT_FOUND) known_toolchain = nullptr;
     if (status == CCCL_CACHE_DEADLINE) {
       return AfterDeadline(question.options.timeout_ms > 0, question.start);
@@ -210,16 +215,17 @@ std::variant<Answer, Reason> Take(cccl_cache_status status, const Question& ques
   Answer given{.result = Result(question.answer.result)};
   given.info.struct_size = sizeof(given.info);
   cccl_cache_result_describe(given.result.get(), &given.info);
-  // The daemon failed, not the compiler.
+  // The outcome "failed" without an error code of the compiler is an error of the daemon.
   if (given.info.outcome == CCCL_CACHE_FAILED && given.info.native_code == 0) {
     return Reason::kRefused;
   }
   return given;
 }
 
-/// Builds by the first call to the daemon, which names the library. Returns none if the daemon does
-/// not know the library, is too old for such a call, or refuses the build or this user, and after
-/// the first use in a process.
+/// Sends the first build of the process without asking for the toolchain before: the request names
+/// the library instead. Returns none, so that the caller asks for the toolchain, if the daemon does
+/// not know the library, is too old for such a request, or refuses the build or this user. Also
+/// returns none for each later build.
 template <typename Program, typename Call>
 std::optional<std::variant<Answer, Reason>> AskFirst(Call call, const Program& program) {
   if (asked_by_library.exchange(true)) return std::nullopt;

@@ -13,21 +13,22 @@
 #include <cstdint>
 #include <cstring>
 
-extern "C" __attribute__((visibility("hidden"))) const ElfW(Ehdr) __ehdr_start;  // set by the
-                                                                                 // linker
-extern "C" __attribute__((weak)) const char* gnu_get_libc_version() noexcept;    // null with musl
+// The ELF header of the file that contains this code. The linker defines the symbol.
+extern "C" __attribute__((visibility("hidden"))) const ElfW(Ehdr) __ehdr_start;
+extern "C" __attribute__((weak)) const char* gnu_get_libc_version() noexcept;  // null with musl
 
-// Uses no C++ runtime, because the auditor and the library that redirects tools have none.
+// This header uses no C++ runtime, because two libraries that include it are linked without one:
+// libcccl_cache_audit.so and libcccl_cache_exec.so.
 
 namespace cccl_cache::interpose {
 
-/// A library's file, mapped for reading. A file for another machine appears empty, because the
-/// loader skips it.
+/// The file of an ELF library, mapped for reading. A file for another machine appears empty,
+/// because the dynamic loader would skip it.
 class ElfFile {
  public:
   explicit ElfFile(const char* path) {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    // lseek, because the fstat() of a new C library is missing in old ones.
+    // fstat() is not used: if built with glibc 2.33 or newer, it is missing in older C libraries.
     const off_t size = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
     if (size > off_t(sizeof(ElfW(Ehdr)))) {
       size_ = static_cast<size_t>(size);
@@ -40,7 +41,8 @@ class ElfFile {
   ElfFile(const ElfFile&) = delete;
   ElfFile& operator=(const ElfFile&) = delete;
 
-  /// Calls `visit(name, address)` for each symbol that the library exports.
+  /// Calls `visit(name, address)` for each exported symbol. The address is relative to the
+  /// library's base.
   template <typename Visit>
   void ForEachExport(Visit visit) const {
     const Symbols symbols = DynamicSymbols();
@@ -51,7 +53,8 @@ class ElfFile {
     }
   }
 
-  /// Calls `visit(name)` for the name of each symbol, version and needed library.
+  /// Calls `visit(name)` for each name in the dynamic string table: the names of symbols, symbol
+  /// versions and needed libraries.
   template <typename Visit>
   void ForEachName(Visit visit) const {
     const Symbols symbols = DynamicSymbols();
@@ -71,7 +74,8 @@ class ElfFile {
   }
 
  private:
-  /// The dynamic symbols, and their names, each with a NUL at its end.
+  /// The dynamic symbol table, and the string table with the names of the symbols, which end in a
+  /// NUL.
   struct Symbols {
     const ElfW(Sym) * first = nullptr;
     size_t count = 0;
@@ -94,7 +98,7 @@ class ElfFile {
     }
     return {};
   }
-  /// Returns null if the range is not in the file.
+  /// Returns a pointer to `count` objects at the offset, or null if they are not fully in the file.
   template <typename T>
   const T* At(uint64_t offset, uint64_t count) const {
     if (data_ == nullptr || count == 0 || offset > size_) return nullptr;
@@ -115,8 +119,9 @@ class ElfFile {
   size_t size_ = 0;
 };
 
-/// Returns whether this process's C library has all versions that a file of this installation
-/// needs. In a container it may be older than the one that the installation was built with.
+/// Returns whether this process's C library has all symbol versions that the file needs, which is
+/// one of this installation. In a container the C library may be older than that of the build
+/// machine.
 inline bool CLibrarySuffices(const char* path) {
   constexpr char kVersion[] = "GLIBC_2.";
   constexpr size_t kSize = sizeof(kVersion) - 1;

@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// libcccl_cache_exec.so, for LD_PRELOAD. When a program starts ptxas, nvlink or tileiras, by any
-// path, this library starts cccl-cache-ptxas instead and passes the tool's path to it. All other
-// calls go to the next library's function of the same name. So do calls for which cccl-cache-ptxas
-// can't be started, as in another root or by another user. A function here may run between vfork()
-// and exec: it allocates nothing, takes no lock, and writes to its own stack only. Like the auditor
-// it needs no C++ runtime.
+// The library libcccl_cache_exec.so, which is loaded through LD_PRELOAD. It replaces the exec and
+// posix_spawn functions. If a program starts ptxas, nvlink or tileiras, the call starts
+// cccl-cache-ptxas instead, with the tool's path as an argument. Every other call is forwarded to
+// the next library's function of the same name. So is a call for which cccl-cache-ptxas can't be
+// started, for example after chroot() or as another user. A function here may run between vfork()
+// and exec, so it allocates no heap memory, takes no lock, and writes only to its own stack. Like
+// the auditor, this library uses no C++ runtime.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -33,10 +34,12 @@ constexpr char kStandIn[] = "cccl-cache-ptxas";
 constexpr char kTileiras[] = "tileiras";
 constexpr const char* kTools[] = {"ptxas", "ptxas-blackwell", "nvlink", kTileiras};
 
-char standin[PATH_MAX];  ///< path beside this library; empty: there is none
+char standin[PATH_MAX];  ///< path of cccl-cache-ptxas beside this library; empty if it is not
+                         ///< usable
 
-/// The next library's function of the same name. It is looked up when this library is loaded,
-/// because a child of a process with threads must not call the loader.
+/// The function of the same name in the next loaded library (RTLD_NEXT). It is looked up when this
+/// library is loaded, because a forked child of a process with several threads must not call the
+/// dynamic loader.
 template <typename Function>
 class Next {
  public:
@@ -44,7 +47,7 @@ class Next {
   void Find() { found_ = reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name_)); }
   template <typename... Arguments>
   int operator()(Arguments... arguments) {
-    if (found_ == nullptr) Find();  // called before this library was initialized
+    if (found_ == nullptr) Find();  // another library's constructor called before Initialize()
     return found_(arguments...);
   }
 
@@ -73,8 +76,8 @@ __attribute__((constructor)) void Initialize() {
   next_posix_spawn.Find();
   next_posix_spawnp.Find();
   const auto* started = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
-  // Redirects nothing in the stand-in, which starts the real tool, and in tileiras, whose ptxas is
-  // a part of its own run.
+  // Nothing is redirected in two programs: the stand-in, which must start the real tool, and
+  // tileiras, whose run of ptxas is cached as a part of its own output.
   if (started == nullptr || HasName(started, kStandIn) || HasName(started, kTileiras)) return;
   Dl_info own = {};
   char path[PATH_MAX];
@@ -88,18 +91,19 @@ __attribute__((constructor)) void Initialize() {
   }
 }
 
-/// Returns whether the program may read this pointer. The kernel reads the signal mask before it
-/// rejects the invalid operation.
+/// Returns whether this process may read the pointer. It asks the kernel for an invalid signal mask
+/// operation: the kernel reads the mask at the address (EFAULT if unreadable) before it rejects the
+/// operation.
 bool CanBeRead(char* const* pointer) {
   const uintptr_t mask = reinterpret_cast<uintptr_t>(pointer) / sizeof(uint64_t) * sizeof(uint64_t);
   constexpr int kNoWay = -1;
-  // A null pointer would mean no mask.
+  // For a null pointer the kernel would read no mask, so null is handled here.
   return mask != 0 && (syscall(SYS_rt_sigprocmask, kNoWay, mask, nullptr, sizeof(uint64_t)) == 0 ||
                        errno != EFAULT);
 }
 
-/// Returns whether the program may read a list up to the null at its end. Without this library the
-/// kernel reads the list and returns EFAULT.
+/// Returns whether this process may read the list including the null pointer at its end. Without
+/// this library, the kernel would read the list and return EFAULT, where a read here would crash.
 bool CanBeReadToItsEnd(char* const* list) {
   constexpr uintptr_t kPage = 4096;
   if (reinterpret_cast<uintptr_t>(list) % sizeof(*list) != 0) return false;
@@ -110,9 +114,9 @@ bool CanBeReadToItsEnd(char* const* list) {
   }
 }
 
-/// Returns whether the program may read this text, and it is no longer than a path may be. The
-/// kernel reads only the text; tools such as valgrind report reads beyond it. Without a directory
-/// it resolves no relative path, like execvp().
+/// Returns whether this process may read the text, and it is not too long for a path. The kernel
+/// does the check, so nothing behind the text's end is read, which tools such as valgrind would
+/// report. The invalid directory -1 makes the kernel look up no relative path.
 bool CanBePath(const char* text) {
   constexpr int kNoDirectory = -1;
   return syscall(SYS_faccessat, kNoDirectory, text, F_OK) == 0 ||
@@ -127,19 +131,19 @@ bool HasNameOfTool(const char* path) {
   return false;
 }
 
-/// Returns whether a file can be started by this path.
+/// Returns whether the path leads to a regular file that this process may execute.
 bool IsExecutable(const char* path) {
   struct stat status;
   return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
 }
 
-/// Returns whether the file is a program for this machine. Other files (a script without an
-/// interpreter line, a damaged file) are left to the kernel and to shells. Uses system calls, which
-/// are no cancellation points.
+/// Returns whether the file is an ELF program for this machine. Other files, such as a script
+/// without an interpreter line, are not redirected: the kernel or a shell handles them. The system
+/// calls are made directly, because the C library's open() and pread() are cancellation points.
 bool IsProgram(const char* path) {
   const long file = syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;
-  const ElfW(Ehdr)& own = __ehdr_start;  // of this library
+  const ElfW(Ehdr)& own = __ehdr_start;  // the ELF header of this library
   ElfW(Ehdr) header = {};
   const long size = syscall(SYS_pread64, file, &header, sizeof(header), 0L);
   syscall(SYS_close, file);
@@ -154,7 +158,8 @@ bool IsTool(const char* path) {
 
 using Path = char[PATH_MAX];
 
-/// Finds a tool as execvp() does. Returns false if it is not found, or no tool.
+/// Searches for a program in PATH as execvp() does, and stores its path in `found`. Returns false
+/// if there is none or it is not one of the redirected tools.
 bool Find(const char* name, Path& found) {
   if (!HasNameOfTool(name) || std::strlen(name) >= sizeof(found)) return false;
   if (std::strchr(name, '/') != nullptr) return IsTool(std::strcpy(found, name));
@@ -171,9 +176,10 @@ bool Find(const char* name, Path& found) {
   return false;
 }
 
-/// Calls `start` with the stand-in and its arguments: the tool's path and the tool's arguments.
-/// Returns the result of `start`, or -1 if the arguments can't be read or are many: they are copied
-/// to the stack, which may be that of a small thread.
+/// Calls `start` with the stand-in's path and arguments, which are "--for", the tool's path and the
+/// tool's own arguments. Returns the result of `start`. Returns -1 if the arguments can't be read
+/// or are more than kMost: they are copied to the stack, which may be that of a thread with a small
+/// one.
 template <typename Start>
 int StartStandIn(const char* tool, char* const* words, Start start) {
   constexpr size_t kMost = 1024;
@@ -189,14 +195,14 @@ int StartStandIn(const char* tool, char* const* words, Start start) {
   return start(standin, all);
 }
 
-/// Becomes the stand-in. Returns if it can't be started.
+/// Replaces this process by the stand-in. Returns only if the stand-in can't be started.
 void ReplaceByStandIn(const char* tool, char* const* words, char* const* variables) {
   StartStandIn(tool, words, [&](const char* program, char* const* all) {
     return next_execve(program, all, variables);
   });
 }
 
-/// Returns whether the stand-in was started.
+/// Starts the stand-in in a child process. Returns whether that succeeded.
 bool SpawnStandIn(pid_t* child, const char* tool, const posix_spawn_file_actions_t* actions,
                   const posix_spawnattr_t* attributes, char* const* words, char* const* variables) {
   return StartStandIn(tool, words, [&](const char* program, char* const* all) {
@@ -204,8 +210,9 @@ bool SpawnStandIn(pid_t* child, const char* tool, const posix_spawn_file_actions
          }) == 0;
 }
 
-/// Calls `start` with the arguments of a call such as execl(), which end with a null, and with the
-/// rest of the argument list.
+/// Collects the arguments of a variadic call such as execl(), up to the null, and calls `start`
+/// with them. Afterwards `list` is at the argument behind the null, which for execle() is the
+/// environment.
 template <typename Start>
 int WithWords(const char* first, va_list* list, Start start) {
   size_t count = 1;

@@ -11,10 +11,12 @@
 
 namespace cccl_cache::interpose {
 
-/// The handles that a stand-in gives to its program, and the objects behind them. A handle is an
-/// address within the table, so it never equals a handle of the real library, which the program may
-/// have too. Foreign handles are never dereferenced. A handle is reused only after the whole table
-/// was used. Thread-safe without a lock, which a fork could leave held; usable in exit handlers.
+/// A table of the handles that a stand-in gives to its program, and of the objects behind them. A
+/// handle is the address of a slot in the table, so it never equals a handle of the real library,
+/// which the same program may also have. Handles that are not in the table are never dereferenced.
+/// The slots are used in turn, so the handle of a removed object is reused only after all other
+/// slots were used. Thread-safe without a lock, because a fork could leave a lock locked in the
+/// child. Usable in exit handlers.
 template <typename Handle, typename Object>
 class Handles {
  public:
@@ -22,7 +24,8 @@ class Handles {
   Handles(const Handles&) = delete;
   Handles& operator=(const Handles&) = delete;
 
-  /// Returns the object's handle; null if the table is full.
+  /// Stores the object and returns its handle. Returns null, and destroys the object, if all slots
+  /// are in use.
   [[nodiscard]] Handle Add(std::unique_ptr<Object> object) {
     for (size_t tried = 0; tried < kMax; ++tried) {
       std::atomic<Object*>& slot = objects_[next_++ % kMax];
@@ -34,19 +37,20 @@ class Handles {
     return nullptr;
   }
 
-  /// Returns whether the handle is or was one of this table.
+  /// Returns whether the handle is an address in this table. Its object may have been removed.
   [[nodiscard]] bool Owns(Handle handle) const {
     const auto* const address = reinterpret_cast<const std::atomic<Object*>*>(handle);
     return !std::less<>()(address, objects_.data()) &&
            std::less<>()(address, objects_.data() + kMax);
   }
 
-  /// Returns null if the handle was destroyed, or is not one of this table.
+  /// Returns the object of the handle. Null if the object was removed or the handle is not from
+  /// this table.
   [[nodiscard]] Object* Find(Handle handle) const {
     return IsSlot(handle) ? reinterpret_cast<const std::atomic<Object*>*>(handle)->load() : nullptr;
   }
 
-  /// Returns the object and destroys its handle; null as in Find.
+  /// Removes the object from the table and returns it. Returns null in the same cases as Find().
   [[nodiscard]] std::unique_ptr<Object> Remove(Handle handle) {
     if (!IsSlot(handle)) return nullptr;
     return std::unique_ptr<Object>(

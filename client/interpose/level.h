@@ -8,16 +8,17 @@
 
 #include "client/interpose/elf_file.h"
 
-// The feature levels of NVIDIA's libraries, and how to find the level of a file. Uses no C++
-// runtime, because the auditor has none.
+// The feature levels of NVIDIA's libraries. A feature level is a set of exported functions. Each
+// level has a stand-in library with exactly these exports. This header uses no C++ runtime, because
+// the auditor includes it and is linked without one.
 
 namespace cccl_cache::interpose {
 
-/// One stand-in, and the library that it replaces.
+/// A feature level: the stand-in, and the library that it replaces.
 struct Level {
-  const char* library;  ///< "libnvrtc"
-  const char* standin;  ///< "nvrtc-12.8/libnvrtc.so.12"
-  size_t count;         ///< number of names
+  const char* library;  ///< file name without suffix, such as "libnvrtc"
+  const char* standin;  ///< path below the auditor's directory: "nvrtc-12.8/libnvrtc.so.12"
+  size_t count;         ///< number of exported names
   const char* names;    ///< the exported names, each with a NUL at its end
 };
 inline constexpr Level kLevels[] = {
@@ -33,8 +34,8 @@ inline bool Exports(const Level& level, const char* name) {
   return false;
 }
 
-/// Returns whether this is a file name of the library. Wheels that carry a copy add a hash to it.
-/// libnvrtc-builtins is another library.
+/// Returns whether `name` is a file name of the library. A Python wheel that bundles the library
+/// adds a hash to the name, such as "libnvrtc-1a2b.so.12". "libnvrtc-builtins" is another library.
 inline bool IsNameOf(const char* library, const char* name) {
   const size_t size = std::strlen(library);
   if (std::strncmp(name, library, size) != 0) return false;
@@ -43,8 +44,8 @@ inline bool IsNameOf(const char* library, const char* name) {
          (*rest == '-' && std::strncmp(rest, "-builtins", 9) != 0);
 }
 
-/// Returns the index of the level whose exports are exactly those of this file; kLevelCount if
-/// there is none.
+/// Returns the index of the level whose exports are exactly those of the file. Returns kLevelCount
+/// if there is no such level. `path` must contain a slash.
 inline size_t LevelOf(const char* path) {
   const char* name = std::strrchr(path, '/') + 1;
   size_t exported = 0;
@@ -59,8 +60,9 @@ inline size_t LevelOf(const char* path) {
   return kLevelCount;
 }
 
-/// Returns whether the path's last part is a name of one of the libraries. False for a bare name:
-/// the loader passes the candidates for it next.
+/// Returns whether the file name of `path` is a name of one of the libraries. Returns false for a
+/// name without a slash: the loader calls the auditor again for each path that it tries for the
+/// name.
 inline bool IsServed(const char* path) {
   const char* slash = std::strrchr(path, '/');
   if (slash == nullptr) return false;

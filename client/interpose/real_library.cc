@@ -20,12 +20,13 @@
 #include "base/cancellation.h"
 #include "client/interpose/real_mark.h"
 
-// The auditor writes the path before the program's code can call the stand-in.
+// The path of the real library. The auditor writes it before the program can call the stand-in.
+// Empty if the stand-in was preloaded (LD_PRELOAD) without the auditor.
 extern "C" __attribute__((visibility("default"))) char cccl_cache_standin_real[PATH_MAX];
 char cccl_cache_standin_real[PATH_MAX];
 
-// Returns the path to the plug-ins of the Python package
-// (client/python/cccl_cache/_plugin/loaded.py).
+// Returns RealPath() to Python code: plug-ins of the package call it through
+// client/python/cccl_cache/_plugin/loaded.py.
 extern "C" __attribute__((visibility("default"))) const char* cccl_cache_standin_real_path() {
   const cccl_cache::CancellationDisabled guard;
   return cccl_cache::interpose::RealPath().c_str();
@@ -36,9 +37,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Makes a value once and never frees it, because exit handlers may call the stand-in after static
-/// objects are gone. Uses no lock, which a fork could leave held. If two threads make the value at
-/// the same time, one is dropped.
+/// Returns the value that the first call made with `make`. The value is never freed, because exit
+/// handlers may call the stand-in after static objects were destroyed. Uses no lock, because a fork
+/// could leave a lock locked in the child. If two threads make a value at the same time, one of
+/// them is deleted.
 template <typename T, typename Make>
 const T& MadeOnce(std::atomic<const T*>* kept, Make make) {
   if (const T* known = kept->load()) return *known;
@@ -49,7 +51,8 @@ const T& MadeOnce(std::atomic<const T*>* kept, Make make) {
   return *first;
 }
 
-/// Returns the directories in which the loader looks for the libraries of a loaded object.
+/// Returns the directories in which the dynamic loader searches for libraries that the object
+/// needs. `object` is the path of a loaded library, or empty for the program itself.
 std::vector<std::string> DirectoriesOf(const std::string& object) {
   std::vector<std::string> directories;
   void* const handle =
@@ -68,7 +71,8 @@ std::vector<std::string> DirectoriesOf(const std::string& object) {
   return directories;
 }
 
-/// Returns the path of an opened library, and closes it; "" if it is null.
+/// Returns the path of a library that dlopen() returned, and closes the library. Returns "" for
+/// null.
 std::string PathOf(void* library) {
   link_map* map = nullptr;
   std::string path;
@@ -77,8 +81,8 @@ std::string PathOf(void* library) {
   return path;
 }
 
-/// Returns the file that the loader would find under this name for an object of the process if this
-/// stand-in, at `own`, were not preloaded.
+/// Returns the file that the dynamic loader would find under `name` if this stand-in, whose path is
+/// `own`, were not preloaded. Considers the search paths of all objects of the process.
 std::string Search(const std::string& name, const fs::path& own) {
   std::vector<std::string> objects;
   dl_iterate_phdr(
@@ -99,8 +103,8 @@ std::string Search(const std::string& name, const fs::path& own) {
       if (std::string path = directory + "/" + name; usable(path)) return path;
     }
   }
-  // Asks the loader in a new namespace, which has no preloaded stand-in, because only the loader's
-  // cache is left to search.
+  // The files that remain are those in the loader's cache. The loader searches it in a new
+  // namespace, because there the preloaded stand-in is not loaded.
   return PathOf(dlmopen(LM_ID_NEWLM, name.c_str(), RTLD_LAZY | RTLD_LOCAL));
 }
 
@@ -109,20 +113,21 @@ std::string FindRealPath() {
   Dl_info own = {};
   if (dladdr(&cccl_cache_standin_real, &own) == 0) return "";
   const std::string name = fs::path(own.dli_fname).filename().string();
-  // With LD_PRELOAD: `cccl-cache-cli run` lists the real files, one of which has this library's
-  // name.
+  // The stand-in was preloaded. `cccl-cache-cli run` puts the paths of the real files into this
+  // variable, and the file with this library's name is the real one.
   const char* listed = secure_getenv("CCCL_CACHE_RUN_LIBRARIES");
   std::istringstream paths(listed == nullptr ? "" : listed);
   for (std::string path; std::getline(paths, path, ':');) {
     if (path.find("/" + name) != path.npos) return path;
   }
-  // A program has removed the list, or a part of it, from the environment.
+  // The variable has no such path, because a program has changed or removed it. So search for the
+  // file.
   std::error_code error;
   return fs::canonical(Search(name, own.dli_fname), error).string();
 }
 
-/// Returns the file that the loader uses for this name in preference to one beside the library that
-/// needs it; "" if there is none.
+/// Returns the file that the loader would use for the library `name` although there is one beside
+/// the library that needs it: a loaded one, or one in LD_LIBRARY_PATH. Returns "" if there is none.
 std::string FoundBefore(const std::string& name) {
   if (std::string loaded = PathOf(dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD));
       !loaded.empty()) {
@@ -134,14 +139,14 @@ std::string FoundBefore(const std::string& name) {
   std::istringstream parts(list);
   std::error_code error;
   for (std::string directory; std::getline(parts, directory, ':');) {
-    // An empty part means the working directory.
+    // An empty element of LD_LIBRARY_PATH means the working directory.
     const fs::path path = fs::path(directory.empty() ? "." : directory) / name;
     if (fs::exists(path, error)) return path.string();
   }
   return "";
 }
 
-/// The real library, and its file's state when it was opened.
+/// The real library's handle, and the state of its file when it was opened.
 struct Opened {
   void* library;
   struct stat file;
@@ -159,28 +164,30 @@ bool IsSame(const struct stat& file, const struct stat& other) {
 std::optional<Opened> Open() {
   Opened opened = {};
   if (RealPath().empty() || stat(RealPath().c_str(), &opened.file) != 0) return std::nullopt;
-  // The loader has the stand-in under the path that the program used, so this path needs a mark.
+  // The loader knows the stand-in by the path that the program used. A mark in the path makes the
+  // loader open the real file instead.
   std::string spelled = RealPath();
   spelled.insert(spelled.rfind('/'), kRealMark);
   opened.library = dlopen(spelled.c_str(), RTLD_NOW | RTLD_LOCAL);
-  // Forwarding to the stand-in itself would not end.
+  // If the path leads to the stand-in itself, calls would be forwarded to it again without end.
   if (opened.library == nullptr || dlsym(opened.library, "cccl_cache_standin_real") != nullptr) {
     return std::nullopt;
   }
   return opened;
 }
 
-/// Returns null if the library can't be opened.
+/// Opens the real library at the first call. Returns null if it can't be opened.
 const Opened* TheOpened() {
   static std::atomic<const Opened*> kept{nullptr};
   if (const Opened* known = kept) return known;
-  // If two threads open it at the same time, both get the same handle.
+  // Two threads may open the library at the same time. dlopen() returns the same handle to both.
   const std::optional<Opened> opened = Open();
   return opened ? &MadeOnce(&kept, [&] { return *opened; }) : nullptr;
 }
 
-// With the auditor, the program would have opened the real library at this point. A preloaded
-// stand-in is in every process, and few processes need the real library, so it waits.
+// If the auditor loaded the stand-in, opens the real library now, when the program would have
+// loaded it. A preloaded stand-in is in every process, and few processes need the real library, so
+// there it is opened later.
 __attribute__((constructor)) void OpenAsTheProgramWould() {
   const cccl_cache::CancellationDisabled guard;
   if (cccl_cache_standin_real[0] != '\0') TheOpened();
@@ -207,7 +214,7 @@ bool OpenWithOwnBuiltins() {
     std::error_code error;
     const bool same = first.empty() || fs::equivalent(first, builtins, error) ||
                       DigestOfFile(first) == DigestOfFile(builtins.string());
-    // Release 13.0 does not look for its builtins in its own directory.
+    // NVRTC 13.0 does not search its own directory for its builtins, so they are opened here.
     if (!builtins.empty()) {
       dlopen(first.empty() ? builtins.c_str() : first.c_str(), RTLD_NOW | RTLD_LOCAL);
     }

@@ -7,12 +7,13 @@
 
 namespace cccl_cache::interpose {
 
-/// Inserted before the last slash of the path by which a stand-in opens the real library, so that
-/// the loader and the auditor tell it from the path that the program used. The caller of dlopen()
-/// does not show it: a program, a sanitizer or a preloaded library may have a dlopen() of its own.
+/// A mark in the path with which a stand-in opens the real library, before the last slash. The
+/// marked path leads to the same file, but the loader and the auditor can tell it from the path
+/// that the program used. The caller of dlopen() can't be identified otherwise: a program, a
+/// sanitizer or a preloaded library may define its own dlopen().
 inline constexpr char kRealMark[] = "/././.";
 
-/// Returns whether a path, which must have a slash, has the mark.
+/// Returns whether the path has the mark. `path` must contain a slash.
 inline bool HasRealMark(const char* path) {
   const auto before = static_cast<size_t>(std::strrchr(path, '/') - path);
   const size_t size = sizeof(kRealMark) - 1;

@@ -18,19 +18,21 @@
 namespace cccl_cache::interpose {
 namespace {
 
-/// Counts in a file; a forked child has the same mapping.
+/// The counts in a mapped file, and the process that they belong to. A forked child inherits the
+/// mapping, and must not add to the parent's counts.
 struct OwnCounts : ProcessCounts {
   const OwnerProcess process;
 };
 
-/// Maps counts in a new file of the report's directory; null if there is no report.
+/// Creates a file in the report's directory and maps counts in it. Returns null if no report was
+/// requested or the file can't be created.
 OwnCounts* MapCounts() {
   const char* directory = secure_getenv(ProcessCounts::kVariable);
   if (directory == nullptr || !MayMakeFile(sizeof(OwnCounts))) return nullptr;
   std::string name = std::string(directory) + "/XXXXXX";
   const FileDescriptor file(mkostemp(name.data(), O_CLOEXEC));
-  // The file's blocks are allocated first: on a full disk, a write to the mapping would kill the
-  // program.
+  // Allocates the file's blocks before it is mapped: on a full disk, a write to a mapping without
+  // blocks would kill the program.
   if (!file.valid() || posix_fallocate(file.get(), 0, sizeof(OwnCounts)) != 0) return nullptr;
   void* const memory =
       mmap(nullptr, sizeof(OwnCounts), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
@@ -69,7 +71,8 @@ ProcessCounts& Counts() {
   ProcessCounts* known = kept.load();
   if (known == &unreported) return unreported;
   if (known != nullptr && static_cast<OwnCounts*>(known)->process.IsThis()) return *known;
-  // The first call of this process. If two threads are here at the same time, one file stays empty.
+  // This is the first call of this process. If two threads get here at the same time, both create a
+  // file, and the counts of one file stay zero.
   ProcessCounts* made = MapCounts();
   if (made == nullptr) made = &unreported;
   return kept.compare_exchange_strong(known, made) ? *made : *known;
@@ -78,7 +81,8 @@ ProcessCounts& Counts() {
 void KeepRefusal(std::string_view message) {
   ProcessCounts& counts = Counts();
   if (counts.refused.exchange(true)) return;
-  // The advice to compile locally is removed: the real library or tool compiles next.
+  // The daemon's message may advise to compile locally. That advice is removed, because the real
+  // library or tool compiles next anyway.
   const std::string text = WithoutLocalBuildAdvice(std::string(message));
   text.copy(counts.refusal, sizeof(counts.refusal) - 1);
 }

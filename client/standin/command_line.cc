@@ -7,7 +7,7 @@
 namespace cccl_cache::standin {
 namespace {
 
-/// Variables that make tools write more files.
+/// Environment variables that make a tool write additional files. The names are between spaces.
 constexpr std::string_view kWriteMore =
     " AS_SECURE_LOG_FILE CAN_FINALIZE_DEBUG DUMP_KNOBS_TO_FILE FINALIZER_CUBIE ";
 
@@ -18,11 +18,10 @@ bool Has(std::string_view names, std::string_view word) {
 
 bool NamesOutput(std::string_view word) { return word == "-o" || word == "--output-file"; }
 
-/// Returns whether the word has no special meaning. tileiras replaces @FILE by the words in the
-/// file.
+/// Returns whether the word is used as it is. tileiras replaces a word @FILE by the words in FILE.
 bool IsPlain(std::string_view word) { return !word.starts_with('@'); }
 
-/// Returns whether the word can only be the name of one file.
+/// Returns whether the word can only mean one file name, and not an option or a list of names.
 bool IsFileName(std::string_view word) {
   return !word.empty() && word.front() != '-' && IsPlain(word) &&
          word.find_first_of(",\\\"'") == std::string_view::npos;

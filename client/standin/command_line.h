@@ -11,31 +11,32 @@
 
 namespace cccl_cache::standin {
 
-/// The words of a command line; the first one is the program's name.
+/// The words of a command line. The first word is the program's name.
 using Words = std::vector<std::string>;
 
 /// A run of a tool that reads one file and writes one file.
 struct Assembly {
-  std::string name;  ///< name by which the tool was called, which the output shows
+  std::string name;  ///< file name in the command, which appears in the tool's messages
   std::string input;
   std::string output;
-  /// All other words in their order, each with a NUL after it.
+  /// All other words in their order. Each word is followed by a NUL.
   std::string options;
-  /// The output shows the input's path and the working directory.
+  /// Whether the output contains the input's path and the working directory.
   bool shows_paths = false;
 };
 
-/// Returns none unless the meaning of each word is known and both files are named.
+/// Parses a command line. Returns none if a word's meaning is not known, or the input or output
+/// file is missing.
 [[nodiscard]] std::optional<Assembly> ReadAssembly(const Tool& tool, const Words& words);
 
-/// Returns whether the words ask for the tool's version and for nothing else.
+/// Returns whether the command line only asks for the tool's version.
 [[nodiscard]] bool AsksForVersion(const Words& words);
 
-/// The variables that change a tool's output or make it write more files.
+/// The environment variables that change a tool's output or make it write additional files.
 struct Environment {
-  /// The variables that are part of the key, sorted, each with a NUL after it.
+  /// The variables that are part of the cache key, sorted, each as NAME=VALUE with a NUL after it.
   std::string part_of_key;
-  /// A variable is set with which the tool writes files that are not known here.
+  /// Whether a variable is set that makes the tool write additional files, which can't be cached.
   bool writes_more = false;
 };
 [[nodiscard]] Environment ReadEnvironment(const Tool& tool, const char* const* variables);

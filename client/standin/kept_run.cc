@@ -16,20 +16,21 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Limit of the first question. After half of it without an answer the connection is checked, which
-/// finds a daemon that hangs. Later questions may take longer.
+/// Limit of the first request's wait. If no answer has come after half of it, the connection is
+/// checked, which detects a daemon that hangs. Later requests may wait longer, up to kLongestWait
+/// in total.
 constexpr std::chrono::milliseconds kFirstWait{2000};
 constexpr std::chrono::seconds kLongestWait{120};
-/// After an error that took longer, later runs do not ask the daemon for kRest.
+/// If a failed request took longer than kNoWait, later runs do not ask the daemon for kRest.
 constexpr std::chrono::milliseconds kNoWait{100};
 constexpr std::chrono::seconds kRest{30};
-/// Limit of questions that the daemon answers at once.
+/// Limit for requests that the daemon answers immediately.
 constexpr std::chrono::milliseconds kLongestAnswer{1000};
 
-/// Replaces the input's name in a kept log.
+/// The placeholder for the input's name in a stored log.
 constexpr std::string_view kName("\0", 1);
 
-/// Replaces `from` by `to` where a message of the tool names the input.
+/// Replaces the file name `from` by `to` in the tool's messages of the form "TOOL FILE, line".
 std::string Renamed(std::string_view log, const std::string& tool, std::string_view from,
                     std::string_view to) {
   const auto message = [&tool](std::string_view name) {
@@ -46,7 +47,7 @@ std::string Renamed(std::string_view log, const std::string& tool, std::string_v
   }
 }
 
-/// Returns whether the log has the name as a complete word.
+/// Returns whether the log contains the name as a complete word, so that the log is not reusable.
 bool Shows(std::string_view log, std::string_view name) {
   const auto in_word = [log](size_t at) {
     return at < log.size() && (std::isalnum(static_cast<unsigned char>(log[at])) || log[at] == '_');
@@ -94,13 +95,14 @@ DepositKey KeyOf(const Tool& tool, const std::string& identity, const Assembly& 
 std::variant<Acquired, interpose::Reason> Ask(Client* client, const DepositKey& key,
                                               const UserCache& facts) {
   using interpose::Reason;
-  // The boot id and the socket, because nodes with a daemon each may share the directory of facts.
+  // The marker's name contains the boot id and the socket: several nodes, each with its own daemon,
+  // may share this directory.
   const std::string hangs = "hangs-" + Sha256(BootId() + std::string(client->socket())).Hex();
   const auto known = facts.Age(hangs);
   if (known && *known < kRest) return Reason::kNoDaemon;
-  if (known) facts.Put(hangs, "");  // Renewed, so that other runs do not ask while this one tries
+  if (known) facts.Put(hangs, "");  // renews the marker, so that only this run tries the daemon now
   const Clock::time_point begin = Clock::now();
-  // Even `--wait 0` leaves time for an answer.
+  // Even with `--wait 0` the daemon needs some time to answer.
   const auto bound = interpose::RunWait();
   const std::chrono::milliseconds longest = bound ? std::max(*bound, kNoWait) : kLongestWait;
   std::chrono::milliseconds wait = std::min(kFirstWait, longest);
@@ -111,7 +113,8 @@ std::variant<Acquired, interpose::Reason> Ask(Client* client, const DepositKey& 
       if (known) facts.Remove(hangs);
       return *std::move(acquired);
     }
-    // With a short wait, a daemon that hangs looks like one that waits for another run.
+    // With a short wait, a daemon that waits for another run's result looks like one that hangs. So
+    // the daemon gets a second request, which it answers immediately unless it hangs.
     const bool others_make_it =
         acquired.error().status == CCCL_CACHE_DEADLINE &&
         (wait >= kFirstWait || client->Query("info", {}, kLongestAnswer).ok());

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// Replaces ptxas, nvlink or tileiras where programs look for them, and stores the real tool's
-// output in the daemon. For a run that is not fully understood, this process becomes the real tool
-// by exec.
+// The program cccl-cache-ptxas. Programs find it in place of ptxas, nvlink or tileiras. It runs the
+// real tool and stores the output in the daemon, or writes an output that the daemon has stored. If
+// a command line or environment is not fully understood, it replaces itself by the real tool
+// (exec).
 #include <fcntl.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
@@ -46,13 +47,15 @@ using cccl_cache::interpose::Reason;
 using namespace cccl_cache::standin;  // NOLINT: the program's own
 
 constexpr int kCantStart = 127;
-constexpr int kSignalled = 128;  ///< plus the signal's number, as in shells
+constexpr int kSignalled = 128;  ///< exit status of a killed tool: this plus the signal, as in
+                                 ///< shells
 constexpr std::chrono::milliseconds kPublish{2000};
 
-/// Ends this process in the same way as the tool.
+/// Ends this process like the tool: with the same exit status, or by the same signal. `status` is
+/// from waitpid().
 [[noreturn]] void EndAs(int status) {
   if (WIFSIGNALED(status)) {
-    const rlimit none = {0, 0};  // the tool has written its core file
+    const rlimit none = {0, 0};  // no second core file: the tool has written one
     setrlimit(RLIMIT_CORE, &none);
     const int number = WTERMSIG(status);
     signal(number, SIG_DFL);
@@ -61,7 +64,8 @@ constexpr std::chrono::milliseconds kPublish{2000};
     sigaddset(&unblocked, number);
     sigprocmask(SIG_UNBLOCK, &unblocked, nullptr);
     raise(number);
-    _exit(kSignalled + number);  // process 1 of a namespace ignores its own signals
+    _exit(kSignalled + number);  // reached by process 1 of a PID namespace, which ignores the
+                                 // signal
   }
   _exit(WEXITSTATUS(status));
 }
@@ -75,20 +79,22 @@ std::optional<std::string> ReadRegular(const std::string& path) {
   return ReadAll(file.get());
 }
 
-/// Returns whether the real tool would write a regular file there, not to a device or a pipe.
+/// Returns whether the output path is a regular file or does not exist yet. A device or a pipe
+/// can't be handled here.
 bool TakesFile(const std::string& path) {
   struct stat status;
   return stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode);
 }
 
-/// Writes the kept output. Returns false if that fails.
+/// Writes the stored output file and logs. Returns false if that fails.
 bool Replay(const KeptRun& run, const std::string& output) {
   const FileDescriptor file(open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   return file.valid() && WriteAll(file.get(), run.object) && WriteAll(STDOUT_FILENO, run.out) &&
          WriteAll(STDERR_FILENO, run.err);
 }
 
-/// Facts that one run keeps for later ones: versions of tools, and that a daemon hangs.
+/// Returns this user's directory of facts that a run stores for later runs: the versions of tools,
+/// and whether the daemon hangs.
 UserCache FactsOfThisUser() {
   const char* runtime = secure_getenv("XDG_RUNTIME_DIR");
   if (runtime != nullptr && *runtime == '/') {
@@ -98,7 +104,8 @@ UserCache FactsOfThisUser() {
   return UserCache::Of("facts");
 }
 
-/// Answers `--version`. Returns if the real tool must answer.
+/// Answers a run with `--version` and ends this process. Returns if the real tool must answer
+/// instead.
 void ServeVersion(const RealTool& tool, const RealTool::Stamp& stamp, const UserCache& facts,
                   char** arguments) {
   if (!stamp.proves) return;
@@ -121,18 +128,19 @@ void ServeVersion(const RealTool& tool, const RealTool::Stamp& stamp, const User
   EndAs(ending->status);
 }
 
-/// The tool's status, as from waitpid(), or why the real tool must run.
+/// The tool's status as from waitpid(), or the reason why the real tool must run without the cache.
 using Served = std::variant<int, Reason>;
 
-/// Runs the tool, and publishes its output. If the output must not be kept, the waiters run the
-/// tool themselves.
+/// Runs the tool and publishes its output in the daemon. If the output must not be stored, the
+/// processes that wait for it run the tool themselves.
 Served Make(const RealTool& tool, const RealTool::Stamp& stamp, const Assembly& assembly,
             const Digest& input, Lease* lease, char** arguments) {
   auto ending = tool.Run(arguments);
   if (!ending) return Reason::kNotServed;
   std::optional<std::string> contents;
   if (ending->status == 0) {
-    // Compared again, because the tool read its input after this process did.
+    // The input is read and compared again: the tool read it later than this process did, and it
+    // may have changed in between.
     const auto read_since = ReadRegular(assembly.input);
     const auto object = ReadRegular(assembly.output);
     if (read_since && Sha256(*read_since) == input && object && tool.IsStill(stamp)) {
@@ -148,7 +156,8 @@ Served Make(const RealTool& tool, const RealTool::Stamp& stamp, const Assembly& 
   return ending->status;
 }
 
-/// Answers a run from the daemon, or runs the tool with the lease.
+/// Answers a run with the daemon's stored output. If there is none, runs the tool under the
+/// daemon's lease.
 Served Serve(const RealTool& tool, const Tool& known, const UserCache& facts,
              const Assembly& assembly, char** arguments) {
   const Environment environment = ReadEnvironment(known, environ);
@@ -182,7 +191,8 @@ Served Serve(const RealTool& tool, const Tool& known, const UserCache& facts,
   return Make(tool, *stamp, assembly, input, &lease, arguments);
 }
 
-/// Counts a run of a tool. Ends this process if the run is served.
+/// Counts a run of the tool for the report. Ends this process if the run was answered or made.
+/// Returns if the real tool must replace this process.
 void ServeCounted(const RealTool& tool, const Tool& known, const UserCache& facts,
                   const Words& words, char** arguments) {
   Served served = Reason::kNotServed;
@@ -204,8 +214,9 @@ bool StandardDescriptorsOpen() {
 
 }  // namespace
 
-/// libcccl_cache_exec.so starts it as: cccl-cache-ptxas --for TOOL NAME ARGUMENT... Under any other
-/// name it was started by a link, and the arguments are the tool's.
+/// libcccl_cache_exec.so starts this program as "cccl-cache-ptxas --for TOOL NAME ARGUMENT...".
+/// Otherwise it was started through a link with the tool's name, and all arguments are for the
+/// tool.
 int main(int count, char** arguments) {
   const auto* started = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
   if (count > 3 && std::string_view(arguments[1]) == "--for") {

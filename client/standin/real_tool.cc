@@ -28,7 +28,8 @@ namespace {
 
 constexpr std::string_view kElf("\177ELF", 4);
 
-/// Returns whether this is a program other than this one, which may have several names.
+/// Returns whether `path` is an executable file other than this program, which may have several
+/// links.
 bool IsOther(const std::string& path) {
   struct stat own;
   struct stat status;
@@ -78,7 +79,8 @@ struct Pipe {
   FileDescriptor to;
 };
 
-/// Forwards the output until both pipes end.
+/// Copies the tool's output to this process's output and into `ending`, until both pipes are
+/// closed.
 void Relay(Pipe* out, Pipe* err, Ending* ending) {
   std::vector<char> buffer(1 << 16);
   const auto take = [&buffer](Pipe* pipe, int to, std::string* all) {
@@ -86,7 +88,7 @@ void Relay(Pipe* out, Pipe* err, Ending* ending) {
     if (got < 0 && errno == EINTR) return;
     if (got <= 0) return pipe->from.Close();
     all->append(buffer.data(), static_cast<size_t>(got));
-    // An error is ignored: SIGPIPE or the tool's own status shows it.
+    // A write error is ignored: SIGPIPE ends this process, and the tool's status remains valid.
     [[maybe_unused]] const bool written = WriteAll(to, {buffer.data(), static_cast<size_t>(got)});
   };
   while (out->from.valid() || err->from.valid()) {
@@ -108,7 +110,8 @@ std::optional<RealTool> RealTool::Find(const std::string& started, const std::st
   if (const std::string link = started + ".real"; IsOther(link)) {
     return RealTool(name, link);
   }
-  // Two stand-ins in one PATH would call each other for ever if both searched from its beginning.
+  // The search begins behind the stand-in's own directory. If it began at the first directory, two
+  // stand-ins in one PATH would start each other without end.
   const std::vector<std::string> candidates = Candidates(search, name);
   size_t next = candidates.size();
   while (next > 0 && candidates[next - 1] != started) --next;
@@ -127,7 +130,7 @@ std::optional<RealTool> RealTool::With(const Tool& tool) const {
     if (other != nullptr && Resolved(other) + "/" != above) return std::nullopt;
   }
   whole.files_.push_back(above + std::string(tool.program));
-  if (!IsOther(whole.files_.back())) return std::nullopt;  // then it searches PATH
+  if (!IsOther(whole.files_.back())) return std::nullopt;  // the tool would search PATH for it
   bool loads = false;
   for (const std::string_view library : tool.libraries) {
     whole.files_.push_back(above + std::string(library));
@@ -143,7 +146,7 @@ std::optional<RealTool::Stamp> RealTool::Look() const {
   Hasher hasher;
   for (const std::string& path : files_) {
     const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!file.valid() && errno == ENOENT) continue;  // a missing file is not used
+    if (!file.valid() && errno == ENOENT) continue;  // the tool does not use a missing file either
     const auto read = file.valid() ? reader.Of(file.get()) : std::nullopt;
     if (!read || !IsElf(file.get())) return std::nullopt;
     hasher.AppendValue("path", Resolved(path));
@@ -188,7 +191,7 @@ std::optional<Ending> RealTool::Run(char** arguments) const {
   if (!out || !err) return std::nullopt;
   std::string first = FirstWord(arguments[0]);
   arguments[0] = first.data();
-  signal(SIGCHLD, SIG_DFL);  // otherwise a parent that ignores its children loses their status
+  signal(SIGCHLD, SIG_DFL);  // if this signal were ignored, waitpid() would return no status
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child < 0) return std::nullopt;
@@ -204,7 +207,7 @@ std::optional<Ending> RealTool::Run(char** arguments) const {
   Ending ending;
   Relay(&*out, &*err, &ending);
   while (waitpid(child, &ending.status, 0) < 0) {
-    if (errno != EINTR) std::abort();  // the child exists and is waited for once
+    if (errno != EINTR) std::abort();  // impossible: the child exists, and only this loop waits
   }
   return ending;
 }

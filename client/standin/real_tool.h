@@ -12,62 +12,64 @@
 
 namespace cccl_cache::standin {
 
-/// The status and the output of a run of the real tool.
+/// The exit status and the output of a run of the real tool.
 struct Ending {
-  int status = 0;  ///< of waitpid
+  int status = 0;  ///< as from waitpid()
   std::string out;
   std::string err;
 };
 
-/// The program that a stand-in replaces. Immutable.
+/// The real program that this stand-in replaces. Immutable.
 class RealTool {
  public:
-  /// The state of a tool's files.
+  /// The state of a tool's files: a digest of their paths, sizes, times and other metadata.
   struct Stamp {
     Digest digest;
-    bool proves = false;  ///< unchanged as long as the files are, for later runs too
+    bool proves = false;  ///< whether an equal digest proves, also in a later run, equal contents
   };
 
-  /// Finds the tool for a stand-in that was started as `started`: that file itself if it is another
-  /// program, else the target of the link "STARTED.real", else the program of the same name in
-  /// `search` (PATH) after the stand-in's own directory.
+  /// Finds the real tool. `started` is the path by which the stand-in was started. The tool is the
+  /// first of these that exists: the file `started`, if it is another program; the target of the
+  /// link "STARTED.real"; the program of the same name in `search` (as in PATH) behind the
+  /// stand-in's directory.
   [[nodiscard]] static std::optional<RealTool> Find(const std::string& started,
                                                     const std::string& search);
 
-  /// The name under which the stand-in was started.
+  /// Returns the file name by which the stand-in was started, such as "ptxas".
   [[nodiscard]] const std::string& name() const { return name_; }
 
-  /// Returns the tool together with the files that it uses, or none if these are not known.
+  /// Returns the real tool with the other files that it uses, such as libraries. None if these
+  /// files are not known.
   [[nodiscard]] std::optional<RealTool> With(const Tool& tool) const;
 
-  /// Returns the state of the files, including their paths. None if one is not an ELF file, whose
-  /// contents do not determine its behaviour.
+  /// Returns the state of the tool's files. None if a file can't be read or is not an ELF file: the
+  /// behaviour of a script, for example, depends on more than its contents.
   [[nodiscard]] std::optional<Stamp> Look() const;
   /// Returns whether the files are still in this state.
   [[nodiscard]] bool IsStill(const Stamp& stamp) const;
-  /// Returns the SHA-256 of each file. If their stamps allow it, the digests are kept in the user's
-  /// cache, because hashing a tool takes longer than its shortest runs. None if a file can't be
-  /// read, or changed since `stamp`.
+  /// Returns the SHA-256 of each file, concatenated. If the files' metadata suffices to detect
+  /// changes, the digests are stored in the user's cache, because hashing a tool takes longer than
+  /// its shortest runs. None if a file can't be read, or has changed since `stamp`.
   [[nodiscard]] std::optional<std::string> Identify(const Stamp& stamp) const;
 
-  /// Replaces this process by the tool. Returns only if it can't be started.
+  /// Replaces this process by the tool (exec). Returns only if the tool can't be started.
   void Replace(char** arguments) const;
-  /// Runs the tool, forwards its output at once, and returns it. The tool is killed if this process
-  /// ends. None if it could not be started.
+  /// Runs the tool in a child process, forwards its output without delay, and returns it. If this
+  /// process ends, the tool is killed. None if the tool can't be started.
   [[nodiscard]] std::optional<Ending> Run(char** arguments) const;
 
  private:
   RealTool(std::string name, std::string path);
 
-  /// Returns the tool's first argument: the tool's directory, in which it finds its libraries, with
-  /// the caller's name for it, which it writes into its output.
+  /// Returns the first argument for the tool: the directory of the tool, in which it finds its
+  /// libraries, and the file name of the caller's first argument, which appears in its output.
   [[nodiscard]] std::string FirstWord(const char* given) const;
 
   std::string name_;
-  std::string path_;  ///< path as found; another stand-in there starts its search after it
-  std::string file_;  ///< real path
-  std::vector<std::string> files_;  ///< paths of the tool and the files that it uses; a missing one
-                                    ///< is not used
+  std::string path_;  ///< path as found; if another stand-in is there, it searches behind this path
+  std::string file_;  ///< path with symlinks resolved
+  std::vector<std::string> files_;  ///< paths of the tool and the files that it uses; some may be
+                                    ///< missing, and then are not used
 };
 
 }  // namespace cccl_cache::standin

@@ -7,8 +7,9 @@ namespace {
 
 constexpr std::string_view kPtxasVariables[] = {"PTXAS", "FINALIZER"};
 
-// The options of ptxas 12 and 13, and one of Triton's that --help does not list. Without those that
-// read or write other files, and those whose output may depend on the machine (--split-compile).
+// The options of ptxas 12 and 13, and one that Triton uses and --help does not list. Left out are
+// options that read or write other files, and options whose output may depend on the machine
+// (--split-compile).
 constexpr Tool kPtxas = {
     .name = "ptxas",
     .name_space = "cccl.ptxas",
@@ -39,21 +40,23 @@ constexpr Tool kPtxas = {
     .variables = kPtxasVariables,
 };
 
-// It passes its variables on to libNVVM, which contains LLVM, and to ptxas.
+// tileiras passes its environment to libNVVM, which contains LLVM, and to ptxas, so their variables
+// also change its output.
 constexpr std::string_view kTileirasVariables[] = {"TILE",    "MLIR",  "LLVM",     "NVVM",
                                                    "LIBNVVM", "PTXAS", "FINALIZER"};
 constexpr std::string_view kTileirasLibraries[] = {"nvvm/lib64/libnvvm.so", "lib/libnvvm.so.4"};
 constexpr std::string_view kTileirasDirectories[] = {"CUDA_ROOT", "CUDA_HOME", "CUDA_PATH"};
 
-// The options of tileiras 13.1 to 13.5. Without those that read or write other files or print
-// remarks, and without --preview: such kernels may be linked with files that the tool chooses.
+// The options of tileiras 13.1 to 13.5. Left out are options that read or write other files or
+// print remarks. Also left out is --preview: with it, a kernel may be linked with files that the
+// tool chooses.
 constexpr Tool kTileiras = {
     .name = "tileiras",
     .name_space = "cccl.tileiras",
     .flags = " --device-debug -g --lineinfo -O0 -O1 -O2 -O3 ",
     .with_value = " --gpu-name --arch --opt-level --sanitize ",
     .with_next_word = " --gpu-name --arch --opt-level --sanitize ",
-    .showing_paths = "",  // the bytecode names the source
+    .showing_paths = "",  // paths in the output are from the bytecode, the input
     .variables = kTileirasVariables,
     .program = "bin/ptxas",
     .libraries = kTileirasLibraries,

@@ -9,28 +9,30 @@ namespace cccl_cache::standin {
 
 using Names = std::span<const std::string_view>;
 
-/// A tool whose runs are kept: its options, each between blanks, and everything else that decides
-/// its output.
+/// A tool whose output is stored: its options, and everything else that determines its output. In
+/// each list of options, every option has a space before and after it.
 struct Tool {
-  std::string_view name;        ///< prefix of the names of its programs
-  std::string_view name_space;  ///< namespace of its deposits
+  std::string_view name;        ///< first part of the file names of the tool's programs
+  std::string_view name_space;  ///< namespace of the tool's entries in the daemon
   std::string_view flags;
-  std::string_view with_value;      ///< options with "=value"
+  std::string_view with_value;      ///< options of the form "--option=value"
   std::string_view with_next_word;  ///< options whose value may be the next word
-  /// Flags with which the output contains the input's path and the working directory.
+  /// Flags that make the output contain the input's path and the working directory.
   std::string_view showing_paths;
-  /// Prefixes of variables that change the output.
+  /// Prefixes of the names of environment variables that change the output.
   Names variables;
 
-  /// The program that it starts, relative to the parent of its own directory. Empty: none.
+  /// Path of the program that the tool starts, relative to the directory above the tool's own.
+  /// Empty if the tool starts none.
   std::string_view program;
-  /// Libraries that it tries to load, relative to the same directory.
+  /// Paths of the libraries that the tool tries to load, relative to the same directory.
   Names libraries;
-  /// Variables that name another directory for them.
+  /// Environment variables that make the tool search these files in another directory.
   Names directory_variables;
 };
 
-/// Returns null if runs of a tool of this name are not kept.
+/// Returns the tool whose name is a prefix of `name`. Null if the output of this tool is not
+/// stored.
 [[nodiscard]] const Tool* FindTool(std::string_view name);
 
 }  // namespace cccl_cache::standin

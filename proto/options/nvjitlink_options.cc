@@ -5,11 +5,12 @@
 namespace cccl_cache {
 namespace {
 
-/// nvJitLink compares only the beginning of some flags, so `-time=x` is `-time`.
+/// For some flags, nvJitLink compares only the beginning of the argument: `-time=x` means `-time`.
 constexpr OptionValue kOptional = OptionValue::kOptional;
 
-// Values follow `=` in the same argument, one dash, no spaces (measured: anything else is
-// "unrecognized option"). Where the documentation and the library differ, both spellings are there.
+// A value follows `=` in the same argument, after one dash and without spaces. nvJitLink answers
+// any other form with "unrecognized option" (measured). Where its documentation names another
+// spelling than the library accepts, the table has both.
 constexpr OptionRule kNvJitLinkRules[] = {
     {.name = "-arch",
      .spellings = kSpellings<"-arch">,

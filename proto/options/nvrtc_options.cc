@@ -18,9 +18,9 @@ constexpr std::string_view kBundledReason =
 constexpr std::string_view kBypassReason =
     "the client asked for a compile past every cache; leave it out to have the result kept";
 
-// Spellings and values that NVRTC 12.9 and 13.0 accept (docs/options.md says how they were
-// measured). Both releases accept the canonical spelling with `=value` in one argument. The file is
-// long because it is a table with a row for each option.
+// The spellings and values that NVRTC 12.9 and 13.0 accept (docs/options.md says how they were
+// measured). Both releases accept `=value` after each canonical spelling, in the same argument. The
+// file is long because it is a table with one row for each option.
 constexpr OptionRule kNvrtcRules[] = {
     // Target and kind of output.
     {.name = "--gpu-architecture",
@@ -196,7 +196,7 @@ constexpr OptionRule kNvrtcRules[] = {
      .meaning = "The seed for names that the compiler makes up; the daemon's own is used where "
                 "none is given."},
 
-    // Preprocessing. -D and -U take effect in their order.
+    // Preprocessing. The order of -D and -U options matters.
     {.name = "--define-macro",
      .spellings = kSpellings<"--define-macro", "-D">,
      .value = OptionValue::kRequired,
@@ -259,7 +259,8 @@ constexpr OptionRule kNvrtcRules[] = {
      .separate = true,
      .meaning = "Whether the output names the compiler's version."},
 
-    // Diagnostics: part of an answer, thus of the key.
+    // Diagnostics. They change the compiler's log, which is stored with the output, so they enter
+    // the key.
     {.name = "--disable-warnings",
      .spellings = kSpellings<"--disable-warnings", "-w">,
      .meaning = "No warnings."},
@@ -310,7 +311,8 @@ constexpr OptionRule kNvrtcRules[] = {
      .separate = true,
      .meaning = "Whether diagnostics leave out the line of source."},
 
-    // Options whose effect can't be cached, and options that the compiler would handle by itself.
+    // Options whose output is not stored, options that make the compiler read or write files, and
+    // options that the daemon ignores.
     {.name = "--no-cache",
      .spellings = kSpellings<"--no-cache", "-no-cache">,
      .value = OptionValue::kOptional,

@@ -7,8 +7,8 @@ namespace {
 
 constexpr std::string_view kLlvmReason = "LLVM's own options can write files; leave it out";
 
-// Values follow `=` in the same argument, one dash (measured: anything else is "an unsupported
-// option").
+// A value follows `=` in the same argument, after one dash. libNVVM answers any other form with "an
+// unsupported option" (measured).
 constexpr OptionRule kNvvmRules[] = {
     {.name = "-arch",
      .spellings = kSpellings<"-arch">,

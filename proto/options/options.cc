@@ -13,7 +13,8 @@ namespace {
 constexpr std::string_view kNulReason =
     "it holds a NUL character, at which the compiler would take it to end; send it without";
 
-/// NVRTC and libNVVM drop white space around an argument; nvJitLink does not.
+/// Returns whether this compiler ignores white space around an argument: NVRTC and libNVVM do,
+/// nvJitLink does not.
 bool DropsWhiteSpace(BuildKind kind) { return kind != BuildKind::kLink; }
 
 bool HasNul(const std::string& argument) { return argument.find('\0') != std::string::npos; }
@@ -25,7 +26,8 @@ std::string_view Trim(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kWhiteSpace) - first + 1);
 }
 
-/// A rule, and the value in this argument; none: the argument has no value.
+/// The rule for an argument, and the value in the argument. `rule` is null if no rule matches.
+/// `value` is none if the argument has no value.
 struct Match {
   const OptionRule* rule = nullptr;
   std::optional<std::string_view> value;
@@ -35,7 +37,8 @@ bool HasSpelling(const OptionRule& rule, std::string_view text) {
   return std::find(rule.spellings.begin(), rule.spellings.end(), text) != rule.spellings.end();
 }
 
-/// Returns the short spelling that a joined value follows, as in `-Idir`; empty: none.
+/// Returns the spelling of two characters with which the argument begins, if the value may follow
+/// without `=`: `-I` for `-Idir`. Returns "" if there is none.
 std::string_view JoinedSpelling(const OptionRule& rule, std::string_view text) {
   for (std::string_view spelling : rule.spellings) {
     if (spelling.size() == 2 && text.starts_with(spelling)) return spelling;
@@ -113,7 +116,7 @@ class Parser {
       if (HasNul(value)) return kNulReason;
       return KeepWithValue(rule, Trim(value));
     }
-    // `-I` as the last argument means the working directory.
+    // Without a value, `-I` as the last argument means the working directory.
     if (rule.names_directory) return KeepWithValue(rule, {});
     return Keep(nullptr, {}, argument);
   }
@@ -155,7 +158,8 @@ constexpr std::string_view kFrontEndReason =
     "compiler's own option (--diag-suppress=...)";
 constexpr std::string_view kOptimizerReason = "LLVM's own options can write files; leave it out";
 
-/// ptxas options that name a file, without dashes, undocumented ones included: measured with 13.0.
+/// Those options of ptxas, also undocumented ones, whose value is the name of a file. Without
+/// dashes; measured with ptxas 13.0.
 constexpr std::string_view kAssemblerFileOptions[] = {"options-file",
                                                       "optf",
                                                       "output-file",
@@ -168,8 +172,8 @@ constexpr std::string_view kAssemblerFileOptions[] = {"options-file",
                                                       "dump-perf-metrics-file",
                                                       "use-trace-pid"};
 
-/// ptxas options whose value may be the next argument. Measured: -O is not one of them, because `-O
-/// 1` opens a file named 1.
+/// Those options of ptxas whose value may be the next argument. Measured: -O is not one of them,
+/// because `-O 1` opens a file named 1.
 constexpr std::string_view kAssemblerValueOptions[] = {"--Ofast-compile",
                                                        "-Ofc",
                                                        "--allow-expensive-optimizations",
@@ -279,8 +283,9 @@ void AppendWords(std::string_view text, std::vector<std::string>* options) {
 std::string_view PassedOptions::AssemblerRefusal(std::string_view value) {
   const bool is_value = assembler_awaits_value_;
   assembler_awaits_value_ = !is_value && Contains(kAssemblerValueOptions, value);
-  // Current compilers pass the text on as one argument. A release that splits it must not be able
-  // to read files, and no valid text has such a word today.
+  // Compilers pass the value to ptxas as one argument today. A future release might split it at
+  // these characters. The words are checked as well, so that ptxas can't read files then. No valid
+  // value has such a word today.
   for (size_t start = value.find_first_not_of(kSeparators); start != std::string_view::npos;
        start = value.find_first_not_of(kSeparators, start)) {
     const size_t end = std::min(value.find_first_of(kSeparators, start), value.size());

@@ -10,27 +10,27 @@
 
 #include "proto/digest.h"
 
-/// The parts of a snapshot file; docs/internals/snapshot-format.md lists them byte by byte.
-/// SnapshotWriter writes such files, SnapshotReader reads them.
+/// The parts of a snapshot file, to which docs/internals/snapshot-format.md is the reference.
+/// SnapshotWriter writes such files, and SnapshotReader reads them.
 namespace cccl_cache {
 
-/// Stored: values never change.
+/// These values are stored in snapshot files: never change them.
 enum class SnapshotKind : uint8_t {
   kArtifact = 1,  ///< an artifact that the daemon compiled, under its key
-  kDeposit = 2,   ///< a deposit that a client made
+  kDeposit = 2,   ///< a deposit of a client; its key is DepositIdentity()
 };
 
-/// The index entry of one record.
+/// One entry of the index; it describes one record.
 struct SnapshotItem {
   SnapshotKind kind = SnapshotKind::kArtifact;
   Digest key;
-  uint64_t stored_bytes = 0;  ///< in the file
-  uint64_t bytes = 0;         ///< decompressed
+  uint64_t stored_bytes = 0;  ///< size of the record in the file
+  uint64_t bytes = 0;         ///< size of the record after decompression
   Digest sha256;              ///< of the stored bytes
-  Digest toolchain;           ///< of the build; zero for a deposit
+  Digest toolchain;           ///< id of the toolchain that compiled it; zero for a deposit
   std::string toolchain_version;
-  std::string arch;        ///< "sm_90"; empty: no option named one
-  std::string name_space;  ///< of a deposit
+  std::string arch;        ///< the target, "sm_90"; empty if no option named one
+  std::string name_space;  ///< the namespace of a deposit
 
   bool operator==(const SnapshotItem&) const = default;
 };
@@ -50,7 +50,8 @@ struct SnapshotItem {
 //   index_bytes = u64, count = u32
 //   index_sha256 = of the index, sha256 = of all bytes before it
 inline constexpr std::string_view kSnapshotHead("CCCLSNAP\3\0\0\0", 12);
-/// Read but never written, because readers of this version refuse records with compile times.
+/// The first bytes of files of version 2. They are read, but not written: readers of version 2
+/// refuse records with compile times.
 inline constexpr std::string_view kSnapshotHeadUntimed("CCCLSNAP\2\0\0\0", 12);
 inline constexpr std::string_view kSnapshotEnd = "CCCLEND\n";
 inline constexpr size_t kSnapshotTailBytes = 8 + 4 + 32 + 32 + 8;
@@ -62,7 +63,8 @@ inline constexpr uint64_t kMaxSnapshotRecordBytes = 256ull << 20;
 /// Limit of the records in one file.
 inline constexpr uint32_t kMaxSnapshotRecords = 1u << 20;
 
-/// Returns whether the text is valid in an item; the writer leaves an invalid text empty.
+/// Returns whether an item may have this text. The caller of SnapshotWriter must replace an invalid
+/// text by "".
 [[nodiscard]] bool IsSnapshotText(std::string_view text);
 
 /// Returns whether `one` precedes `other` in a file.
@@ -70,7 +72,7 @@ inline constexpr uint32_t kMaxSnapshotRecords = 1u << 20;
 
 void AppendSnapshotItem(const SnapshotItem& item, std::string* out);
 
-/// Removes an item from the front of `bytes`. Returns the problem, or "".
+/// Decodes an item and removes it from the front of `bytes`. Returns the error, or "".
 [[nodiscard]] std::string TakeSnapshotItem(std::string_view* bytes, SnapshotItem* item);
 
 struct SnapshotTail {
@@ -78,24 +80,27 @@ struct SnapshotTail {
   uint32_t count = 0;
   Digest index_sha256;
 };
-/// Returns the part of the tail that the last digest covers.
+/// Returns the bytes of the tail, without the digest of the file and the end mark.
 [[nodiscard]] std::string EncodeSnapshotTail(const SnapshotTail& tail);
-/// `bytes`: exactly kSnapshotTailBytes. Returns false if they are no tail.
+/// Decodes a tail. Returns false if `bytes` are not kSnapshotTailBytes long or are no tail.
 [[nodiscard]] bool DecodeSnapshotTail(std::string_view bytes, SnapshotTail* tail, Digest* sha256);
 
-/// Writes a snapshot from front to back; keeps only its index in memory. Equal records give equal
-/// bytes. Not thread-safe.
+/// Writes a snapshot file from its beginning to its end. Only the index is kept in memory. Equal
+/// records give equal files. Not thread-safe.
 class SnapshotWriter {
  public:
-  /// Receives the next bytes. Returns false to abandon the snapshot.
+  /// A function that receives the next bytes of the file. If it returns false, writing ends with an
+  /// error.
   using Sink = std::function<bool(std::string_view)>;
 
   explicit SnapshotWriter(Sink sink) : sink_(std::move(sink)) {}
 
-  /// Adds an item. Items come in SnapshotOrder, each once; their stored_bytes and sha256 are set
-  /// here. At most kMaxSnapshotRecords.
+  /// Adds a record. Items must come in SnapshotOrder, without duplicates, and at most
+  /// kMaxSnapshotRecords of them. Add() itself sets stored_bytes and sha256. Returns false if the
+  /// sink returned false.
   [[nodiscard]] bool Add(SnapshotItem item, std::string_view stored);
-  /// To be called once, at the end.
+  /// Writes the index and the tail. To be called once, after the last Add(). Returns false if the
+  /// sink returned false.
   [[nodiscard]] bool Finish();
 
   [[nodiscard]] uint32_t count() const { return tail_.count; }

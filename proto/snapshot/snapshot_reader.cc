@@ -23,7 +23,7 @@ std::string Altered(const SnapshotItem& item) {
   return "record " + item.key.Hex() + " is not what its digest says: " + std::string(kAltered);
 }
 
-/// Reads the index from front to back in pieces.
+/// Reads the items of the index in order. Keeps only a part of the index in memory.
 class IndexCursor {
  public:
   IndexCursor(const SnapshotBytes& bytes, uint64_t offset, uint64_t size)
@@ -31,7 +31,8 @@ class IndexCursor {
 
   [[nodiscard]] bool at_end() const { return left_ == 0 && rest_.empty(); }
 
-  /// Reads the next item. Returns the problem, or "".
+  /// Reads the next item, and adds its bytes to `hasher` unless that is null. Returns the error, or
+  /// "".
   std::string Take(SnapshotItem* item, Hasher* hasher) {
     if (rest_.size() < kMaxSnapshotItemBytes && left_ > 0) {
       if (std::string wrong = Refill(); !wrong.empty()) return wrong;

@@ -20,14 +20,16 @@ class SnapshotBytes {
   virtual ~SnapshotBytes() = default;
 
   [[nodiscard]] virtual uint64_t size() const = 0;
-  /// Fills all of `room` from `offset` on. Returns the problem, or "".
+  /// Fills `room` with the bytes from `offset` on. Returns the error, or "".
   [[nodiscard]] virtual std::string Read(uint64_t offset, std::span<char> room) const = 0;
 };
 
-/// A regular file, which must stay open as long as this object.
+/// Reads a snapshot from a regular file. The caller owns the descriptor, which must stay open as
+/// long as this object lives.
 class SnapshotFile final : public SnapshotBytes {
  public:
-  /// Opens the file. The error says why it can't be read at any offset.
+  /// Checks that `fd` is a regular file. If not, returns an error: other files can't be read at any
+  /// offset.
   static std::variant<SnapshotFile, std::string> Open(int fd);
 
   [[nodiscard]] uint64_t size() const override { return size_; }
@@ -40,30 +42,33 @@ class SnapshotFile final : public SnapshotBytes {
   uint64_t size_;
 };
 
-/// Reads a snapshot with one buffer of memory. Checks every length. Thread-safe after Open if the
-/// bytes are.
+/// Reads a snapshot with a buffer of constant size. All lengths in the file are checked. After
+/// Open(), the object is thread-safe if its SnapshotBytes are.
 class SnapshotReader {
  public:
-  /// Receives an item and the offset of its stored bytes. Returns false to end the visit.
+  /// A function that receives an item and the offset in the file of its record. If it returns
+  /// false, no further items are visited.
   using Visit = std::function<bool(const SnapshotItem& item, uint64_t offset)>;
 
-  /// Checks head, tail and index. The error is the problem. The bytes must outlive the reader.
+  /// Checks head, tail and index of the file. Returns an error if one of them is invalid. `bytes`
+  /// must outlive the reader.
   static std::variant<SnapshotReader, std::string> Open(const SnapshotBytes& bytes);
 
-  /// Returns the digest of the index, which holds those of all records.
+  /// Returns the digest of the index. The index has the digests of all records.
   [[nodiscard]] const Digest& index_sha256() const { return tail_.index_sha256; }
   [[nodiscard]] uint32_t count() const { return tail_.count; }
   [[nodiscard]] uint64_t file_bytes() const { return bytes_->size(); }
   /// Returns the total size of all records after decompression.
   [[nodiscard]] uint64_t record_bytes() const { return record_bytes_; }
 
-  /// Visits the items in order. Returns the problem, or "" at the end or after the visit ended it.
-  /// After a problem no item of this visit may be used: the index may differ from index_sha256().
+  /// Calls `visit` for the items in their order. Returns the error, or "" if there was none. If an
+  /// error is returned, the caller must not use the items of this call: the index that was read may
+  /// not be the one that Open() checked.
   [[nodiscard]] std::string ForEach(const Visit& visit) const;
-  /// Verifies the digest of each record and of the file. Returns the problem, or "".
+  /// Compares the digests of all records and of the file with those that the file states. Returns
+  /// the error, or "".
   [[nodiscard]] std::string Verify() const;
-  /// Reads the stored bytes of a record. Returns the problem, or "": a wrong digest is a problem
-  /// too.
+  /// Reads the record of an item into `stored`, and checks its digest. Returns the error, or "".
   [[nodiscard]] std::string Read(const SnapshotItem& item, uint64_t offset,
                                  std::string* stored) const;
 
@@ -76,11 +81,11 @@ class SnapshotReader {
     return bytes_->size() - kSnapshotTailBytes - tail_.index_bytes;
   }
   [[nodiscard]] std::string CheckIndex();
-  /// Adds a part of the file to one or two hashes.
+  /// Adds a part of the file to one hash, or also to `other` unless that is null.
   [[nodiscard]] std::string Hash(uint64_t offset, uint64_t size, Hasher* one, Hasher* other) const;
 
   const SnapshotBytes* bytes_;
-  std::string_view head_;  ///< a constant
+  std::string_view head_;  ///< kSnapshotHead or kSnapshotHeadUntimed
   SnapshotTail tail_;
   Digest sha256_;
   uint64_t record_bytes_ = 0;

@@ -15,8 +15,9 @@
 #include "proto/signature.h"
 #include "proto/snapshot/snapshot.h"
 
-/// The signature of a snapshot, in the file FILE.sig beside it. It lets nodes use a snapshot in a
-/// place that others can write, and look up single entries without reading all of it.
+/// The signature of a snapshot FILE, in a file FILE.sig beside it. It allows nodes to use a
+/// snapshot in a directory that other users can write. A node can look up single records without
+/// reading the whole snapshot.
 namespace cccl_cache {
 
 inline constexpr std::string_view kSignatureSuffix = ".sig";
@@ -25,10 +26,10 @@ inline constexpr std::string_view kSignatureSuffix = ".sig";
 struct SnapshotSignature {
   PublicKey signer;
   std::chrono::sys_seconds time;  ///< when it was signed
-  uint64_t file_bytes = 0;        ///< of the snapshot
-  Digest index_sha256;            ///< of the snapshot's index, which has the digests of all records
-  /// The fingerprint of each record, in the order of the index; zero for a deposit. Builds that
-  /// read files are looked up by it.
+  uint64_t file_bytes = 0;        ///< size of the snapshot file
+  Digest index_sha256;            ///< digest of the index, which has the digests of all records
+  /// The fingerprint of each record, in the order of the index. Zero for a deposit. Nodes use it to
+  /// look up builds that read files.
   std::vector<Digest> fingerprints;
 
   bool operator==(const SnapshotSignature&) const = default;
@@ -49,12 +50,13 @@ struct SnapshotSignature {
 //   rows      = count * 32 bytes   fingerprints
 inline constexpr size_t kSignatureHeadBytes = 8 + 4 + 32 + 8 + 8 + 32 + 4 + 32;
 
-/// Returns the contents of FILE.sig. The signer is the key; `signature.signer` is ignored.
+/// Returns the contents of FILE.sig. The signer is `key`; the member `signature.signer` is ignored.
 [[nodiscard]] std::string EncodeSnapshotSignature(const SnapshotSignature& signature,
                                                   const SigningKey& key);
 
-/// Returns the signed values if `trusted` returns true for the signer, or why the bytes are
-/// refused. `bytes` are untrusted: only the head is parsed before the signature is verified.
+/// Decodes the contents of FILE.sig and verifies the signature. Returns the error if `bytes` are
+/// malformed, or if `trusted` returns false for the signer. `bytes` are untrusted: only the head is
+/// decoded before the signature is verified.
 [[nodiscard]] std::variant<SnapshotSignature, std::string> DecodeSnapshotSignature(
     std::string_view bytes, const std::function<bool(const PublicKey&)>& trusted);
 

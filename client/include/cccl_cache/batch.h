@@ -17,12 +17,13 @@
 
 namespace cccl_cache {
 
-/// A batch of concurrent builds, answered as they finish. It starts no thread: builds advance only
-/// while one of its functions runs, and fd() tells an event loop when to call Next. It is used by
-/// one thread at a time, and only by the process that opened it. The client must outlive it.
+/// A batch of builds that run at the same time; Next returns them in the order in which they
+/// finish. A batch starts no thread: builds make progress only during calls of its functions. fd()
+/// tells an event loop when to call Next. Use it on one thread at a time, and only in the process
+/// that opened it. The client must outlive it.
 class Batch {
  public:
-  /// One finished build. The program chooses the tag.
+  /// One finished build, with the tag that the program passed to Add.
   struct Finished {
     uint64_t tag = 0;
     Expected<BuildResult> result;
@@ -37,8 +38,8 @@ class Batch {
     return Batch(batch);
   }
 
-  /// Adds a build; Next returns it once when it finishes. Contents are copied. Fails only for a
-  /// request that can't be sent at all.
+  /// Adds a build. Next returns it once, when it has finished. Contents are copied. Returns an
+  /// error if the request is invalid; errors of the build itself are results of Next.
   Expected<Done> Add(const NvrtcBuild& build, uint64_t tag, const BuildOptions& options = {}) {
     return AddWith(cccl_cache_batch_add_nvrtc, build, tag, options);
   }
@@ -49,19 +50,22 @@ class Batch {
     return AddWith(cccl_cache_batch_add_nvvm, build, tag, options);
   }
 
-  /// Returns the next finished build, or nullopt if none is left.
+  /// Waits for a build to finish and returns it. Returns nullopt if the batch has no more builds.
   std::optional<Finished> Next() { return NextWithin(CCCL_CACHE_NO_TIMEOUT); }
-  /// Like Next(), but returns nullopt also if no build finishes in time. Zero: does not wait.
+  /// Like Next(), but also returns nullopt if no build finishes within the timeout. Zero: does not
+  /// wait.
   std::optional<Finished> Next(std::chrono::milliseconds timeout) {
     return NextWithin(c::Milliseconds(timeout));
   }
 
-  /// Cancels the unfinished builds with this tag: they finish with CCCL_CACHE_CANCELLED.
+  /// Cancels the unfinished builds with this tag. Next returns each of them with the error
+  /// CCCL_CACHE_CANCELLED.
   void Cancel(uint64_t tag) { cccl_cache_batch_cancel(batch_.get(), tag); }
 
   /// Returns the number of builds that Next has not returned yet.
   [[nodiscard]] size_t pending() const { return cccl_cache_batch_pending(batch_.get()); }
-  /// Returns a descriptor that is readable when Next should be called. It belongs to the batch.
+  /// Returns a descriptor that becomes readable when the program should call Next. The batch owns
+  /// it.
   [[nodiscard]] int fd() const { return cccl_cache_batch_fd(batch_.get()); }
 
  private:

@@ -33,13 +33,14 @@ enum class Kind : uint8_t {
   kOptixIr = CCCL_CACHE_OPTIXIR,
 };
 
-/// A header or a variable: a name with contents, which the caller keeps alive.
+/// The name and contents of a header, or the name and value of an environment variable. The caller
+/// keeps the contents alive.
 struct NamedText {
   std::string name{};
   std::string_view contents{};
 };
 
-/// CUDA C++ for NVRTC. Contents must outlive the call.
+/// A CUDA C++ program for NVRTC. All views must be valid until the call returns.
 struct NvrtcBuild {
   std::string_view source{};
   std::string name{};
@@ -56,7 +57,8 @@ struct LinkFile {
   std::string_view contents{};
 };
 
-/// A link with nvJitLink, inputs in link order. Contents must outlive the call.
+/// The inputs of a link with nvJitLink, in link order. All views must be valid until the call
+/// returns.
 struct LinkBuild {
   std::vector<LinkFile> inputs{};
   std::vector<std::string> options{};
@@ -68,14 +70,15 @@ struct NvvmFile {
   bool lazy = false;
 };
 
-/// A libNVVM program, modules in order. Contents must outlive the call.
+/// The modules of a libNVVM program, in the order in which they are added. All views must be valid
+/// until the call returns.
 struct NvvmBuild {
   std::vector<NvvmFile> modules{};
   std::vector<std::string> options{};
   bool add_libdevice = false;
 };
 
-/// Which of the builds that wait for a compiler goes first: see cccl_cache_priority.
+/// The order of builds that wait for a compiler: see cccl_cache_priority.
 enum class Priority : uint8_t {
   kDefault = CCCL_CACHE_PRIORITY_DEFAULT,
   kInteractive = CCCL_CACHE_PRIORITY_INTERACTIVE,
@@ -83,31 +86,32 @@ enum class Priority : uint8_t {
   kWarmUp = CCCL_CACHE_PRIORITY_WARM_UP,
 };
 
-/// The action of a build that has to be compiled: see cccl_cache_on_miss.
+/// What a build does if its result is not cached: see cccl_cache_on_miss.
 enum class OnMiss : uint8_t {
   kWait = CCCL_CACHE_ON_MISS_WAIT,
   kRefuse = CCCL_CACHE_ON_MISS_REFUSE,
   kFinish = CCCL_CACHE_ON_MISS_FINISH,
 };
 
-/// The options that all kinds of builds share.
+/// The options of builds of all kinds.
 struct BuildOptions {
-  std::string toolchain_id{};  ///< set at most one of the three
+  std::string toolchain_id{};  ///< set at most one of toolchain_id, _version and _major
   std::string toolchain_version{};
   uint32_t toolchain_major = 0;
-  uint32_t driver_version = 0;           ///< as cuDriverGetVersion returns it; 0: no driver
-  std::string working_directory{};       ///< absolute, or empty: unknown
-  std::vector<Kind> wanted{};            ///< kinds to receive; none: all
-  std::chrono::milliseconds timeout{0};  ///< zero: the library's default
+  uint32_t driver_version = 0;           ///< result of cuDriverGetVersion; 0: no driver
+  std::string working_directory{};       ///< absolute path; empty: unknown
+  std::vector<Kind> wanted{};            ///< kinds of artifacts to receive; empty: all
+  std::chrono::milliseconds timeout{0};  ///< zero: ten minutes for a build
   Priority priority = Priority::kDefault;
   OnMiss on_miss = OnMiss::kWait;
 };
 
-/// Converts these values to the structs of the C interface. Internal to the headers: programs don't
-/// use it.
+/// Converts the types above to the structs of the C interface. For the headers of this library
+/// only, not for programs.
 namespace c {
 
-/// Returns the timeout clamped to the values of uint32_t other than CCCL_CACHE_NO_TIMEOUT.
+/// Returns the timeout in milliseconds, limited to the range of uint32_t without
+/// CCCL_CACHE_NO_TIMEOUT.
 inline uint32_t Milliseconds(std::chrono::milliseconds timeout) {
   constexpr int64_t kMax = int64_t{UINT32_MAX} - 1;
   return static_cast<uint32_t>(std::clamp<int64_t>(timeout.count(), 0, kMax));
@@ -120,7 +124,8 @@ inline std::vector<cccl_cache_bytes> All(const std::vector<std::string>& texts) 
   return all;
 }
 
-// Each calls `then` with the struct of the C interface, and returns what it returns.
+// Each overload converts its argument to a struct of the C interface, calls `then` with the struct,
+// and returns the result of `then`.
 template <typename Then>
 std::invoke_result_t<Then, const cccl_cache_nvrtc&> With(const NvrtcBuild& build, Then then) {
   const std::vector<cccl_cache_bytes> flags = All(build.options);

@@ -22,7 +22,7 @@ struct LoweredName {
   std::string_view lowered;
 };
 
-/// The result of a build. All views are valid as long as it lives.
+/// The result of a build. All returned views are valid as long as this object.
 class BuildResult {
  public:
   using Handle = cccl_cache::Handle<cccl_cache_result, cccl_cache_result_free>;
@@ -33,7 +33,7 @@ class BuildResult {
   }
 
   [[nodiscard]] Outcome outcome() const { return static_cast<Outcome>(info_.outcome); }
-  /// Returns whether the code compiles, that is, whether there are artifacts.
+  /// Returns whether the code compiled. If so, there are artifacts.
   [[nodiscard]] bool compiled() const { return outcome() != Outcome::kFailed; }
   [[nodiscard]] std::string_view tier() const { return cccl_cache_tier_name(info_.tier); }
   [[nodiscard]] std::string_view key() const { return View(info_.key); }
@@ -42,9 +42,9 @@ class BuildResult {
   [[nodiscard]] std::string_view toolchain_version() const { return View(info_.toolchain_version); }
   [[nodiscard]] std::string_view log() const { return View(info_.log); }
   [[nodiscard]] std::string_view reason() const { return View(info_.reason); }
-  /// Returns what may mend CUDA C++ that does not compile, or an empty view.
+  /// Returns a likely remedy for a compile error of CUDA C++. The result is empty if there is none.
   [[nodiscard]] std::string_view hint() const { return View(info_.hint); }
-  /// Returns all other fields: codes, flags, timings.
+  /// Returns the other fields, such as codes, flags and durations.
   [[nodiscard]] const cccl_cache_result_info& info() const { return info_; }
 
   [[nodiscard]] std::vector<Artifact> artifacts() const {
@@ -53,8 +53,8 @@ class BuildResult {
     for (size_t i = 0; i < info_.artifact_count; ++i) artifacts.push_back(At(i));
     return artifacts;
   }
-  /// Returns the contents of the artifact of that kind, or an empty view: NVRTC makes a cubin only
-  /// for --gpu-architecture=sm_NN.
+  /// Returns the contents of the artifact of this kind. The result is empty if there is none: for
+  /// example, NVRTC makes a cubin only for --gpu-architecture=sm_NN.
   [[nodiscard]] std::string_view artifact(Kind kind) const {
     for (size_t i = 0; i < info_.artifact_count; ++i) {
       if (const Artifact found = At(i); found.kind == kind) return found.contents;

@@ -18,11 +18,11 @@
 #include "cccl_cache/lease.h"
 #include "cccl_cache/snapshot.h"
 
-/// The C++20 interface of libcccl_cache.so.1, a header-only wrapper of the C interface. Values own
-/// their contents. Nothing throws.
+/// The C++20 interface of libcccl_cache.so.1. It is header-only and calls the C interface. Returned
+/// values own their contents. Functions return errors and throw no exceptions.
 namespace cccl_cache {
 
-/// Options of Client::Open. The fields are those of cccl_cache_open_options.
+/// Options of Client::Open. Each field is described at the field of cccl_cache_open_options.
 struct ClientOptions {
   std::string_view socket{};
   cccl_cache_fallback fallback = CCCL_CACHE_FALLBACK_LOCAL;
@@ -33,11 +33,11 @@ struct ClientOptions {
   std::chrono::milliseconds silence{};
 };
 
-/// A client of the daemon. Thread-safe, except for moving it.
+/// A client of the daemon. Thread-safe, except for a move of the object.
 class Client {
  public:
-  /// Opens a client, which connects at the first call. Empty: the default socket (see
-  /// cccl_cache_open_options).
+  /// Opens a client. It connects to the daemon at its first call. `socket` is a path; empty: the
+  /// default socket (see cccl_cache_open_options).
   static Expected<Client> Open(std::string_view socket = {}) {
     return Open(ClientOptions{.socket = socket});
   }
@@ -76,7 +76,7 @@ class Client {
     });
   }
 
-  /// Returns the counters of the client's own cache.
+  /// Returns the counters of the result cache in this client.
   [[nodiscard]] cccl_cache_client_info info() const {
     cccl_cache_client_info info = {};
     info.struct_size = sizeof(info);
@@ -84,7 +84,7 @@ class Client {
     return info;
   }
 
-  /// Returns whether the build would be a hit, and if not, why, as JSON: see
+  /// Returns, as JSON, whether the build would be a cache hit, and the reason if not; see
   /// cccl_cache_explain_nvrtc. Compiles nothing.
   Expected<std::string> Explain(const NvrtcBuild& build, const BuildOptions& options = {}) {
     return c::With(build, [&](const cccl_cache_nvrtc& program) {
@@ -102,7 +102,7 @@ class Client {
     });
   }
 
-  /// Returns the deposit of a key, or the lease to make it: see cccl_cache_acquire.
+  /// Returns the deposit with this key, or the lease to make it; see cccl_cache_acquire.
   Expected<Acquired> Acquire(const DepositKey& key, std::chrono::milliseconds timeout = {}) {
     const c::GivenKey given(key);
     cccl_cache_deposit* hit = nullptr;
@@ -115,7 +115,7 @@ class Client {
     if (hit != nullptr) return Acquired(Deposit(hit));
     return Acquired(Lease(lease));
   }
-  /// Returns this user's deposits.
+  /// Returns the deposits of this user, in the order of their keys.
   Expected<DepositList> ListDeposits(std::chrono::milliseconds timeout = {}) {
     cccl_cache_deposits* deposits = nullptr;
     cccl_cache_error* error = nullptr;
@@ -125,7 +125,7 @@ class Client {
     }
     return DepositList(deposits);
   }
-  /// Removes a deposit. Returns false if this user has none under the key.
+  /// Removes the deposit with this key. Returns false if this user has no such deposit.
   Expected<bool> RemoveDeposit(std::string_view key, std::chrono::milliseconds timeout = {}) {
     int32_t removed = 0;
     cccl_cache_error* error = nullptr;
@@ -136,7 +136,8 @@ class Client {
     return removed != 0;
   }
 
-  /// Counts as a use of each of these deposits: see cccl_cache_touch_deposits.
+  /// Records a use of each of these deposits, so that the daemon does not evict it; see
+  /// cccl_cache_touch_deposits.
   Expected<Done> TouchDeposits(const std::vector<DepositKey>& keys,
                                std::chrono::milliseconds timeout = {}) {
     std::deque<c::GivenKey> given;
@@ -150,10 +151,10 @@ class Client {
     return Done{};
   }
 
-  /// Returns the calls about snapshots. Valid as long as the client.
+  /// Returns the object with the functions for snapshots. It is valid as long as the client.
   [[nodiscard]] Snapshots snapshots() { return Snapshots(client_.get()); }
 
-  /// Returns whether the daemon reports SERVING.
+  /// Returns whether the daemon's health service reports SERVING.
   Expected<bool> Health(std::chrono::milliseconds timeout = {}) {
     int32_t serving = 0;
     cccl_cache_error* error = nullptr;
@@ -164,10 +165,11 @@ class Client {
     return serving != 0;
   }
 
-  /// Receives the answer to a question so far.
+  /// A function that receives the part of an answer that is known so far.
   using Progress = std::function<void(std::string_view json)>;
 
-  /// Returns the daemon's answer to a question about itself, as JSON: see cccl_cache_query.
+  /// Asks the daemon a question about its state and returns the answer as JSON; see
+  /// cccl_cache_query.
   Expected<std::string> Query(const char* question, const std::vector<std::string>& arguments = {},
                               std::chrono::milliseconds timeout = {},
                               const Progress& progress = {}) {
@@ -191,8 +193,8 @@ class Client {
     return TakeJson(answer);
   }
 
-  /// Gives the daemon a compiler library that NVIDIA released: see cccl_cache_add_release. Returns
-  /// false if the daemon has it already.
+  /// Uploads a compiler library to the daemon, which accepts releases of NVIDIA only; see
+  /// cccl_cache_add_release. Returns false if the daemon has the same library already.
   Expected<bool> AddRelease(std::string_view path, std::chrono::milliseconds timeout = {}) {
     int32_t added = 0;
     cccl_cache_error* error = nullptr;
@@ -202,8 +204,8 @@ class Client {
     }
     return added != 0;
   }
-  /// Returns the version of the release that AddRelease would give for this path; empty if the
-  /// daemon has it already. See cccl_cache_find_release.
+  /// Returns the version of the release that AddRelease would upload for this path; see
+  /// cccl_cache_find_release. The result is empty if the daemon has the same library already.
   Expected<std::string> FindRelease(std::string_view path, std::chrono::milliseconds timeout = {}) {
     char version[32];
     cccl_cache_error* error = nullptr;
@@ -242,7 +244,7 @@ class Client {
     });
   }
 
-  /// Frees the answer.
+  /// Returns the text of an answer, and frees the answer.
   static std::string TakeJson(cccl_cache_json* answer) {
     const Handle<cccl_cache_json, cccl_cache_json_free> owner(answer);
     return std::string(View(cccl_cache_json_text(answer)));

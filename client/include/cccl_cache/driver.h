@@ -15,23 +15,23 @@
 #include "cccl_cache/build_result.h"
 #include "cccl_cache/expected.h"
 
-// The driver's own types, so that a CUfunction goes straight into cuLaunchKernel and this header
-// needs no cuda.h.
+// Types of the CUDA driver API. With them, a CUfunction can be passed to cuLaunchKernel, and this
+// header does not include cuda.h.
 struct CUctx_st;
 struct CUfunc_st;
 struct CUkern_st;
 struct CUlib_st;
 struct CUmod_st;
 
-/// Loads the kernels of a build with the CUDA driver API. Header-only. libcuda is opened at run
-/// time, so a program does not link it and starts without a GPU.
+/// Functions that load the kernels of a build with the CUDA driver API. Header-only. libcuda is
+/// opened at run time: a program is not linked with it, and starts on machines without a GPU.
 namespace cccl_cache {
 
-/// The driver of this machine. A value; thread-safe.
+/// The CUDA driver of this machine. Copies refer to the same driver. Thread-safe.
 class Driver {
  public:
-  /// Opens libcuda.so.1. It stays loaded until the process ends, because unloading it is not safe.
-  /// CCCL_CACHE_UNAVAILABLE: there is no driver.
+  /// Opens libcuda.so.1. It is never closed, because unloading it is not safe.
+  /// CCCL_CACHE_UNAVAILABLE: this machine has no driver.
   static Expected<Driver> Open() {
     const Driver driver(dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL));
     if (driver.library_ == nullptr) {
@@ -42,7 +42,7 @@ class Driver {
     return driver;
   }
 
-  /// Returns the version as cuDriverGetVersion does: 13000 for 13.0.
+  /// Returns the result of cuDriverGetVersion, for example 13000 for 13.0.
   [[nodiscard]] Expected<uint32_t> Version() const {
     int version = 0;
     if (auto done = Call("cuDriverGetVersion", &version); !done.ok()) {
@@ -51,9 +51,9 @@ class Driver {
     return static_cast<uint32_t>(version);
   }
 
-  /// Returns 90 for compute capability 9.0. The device is that of the calling thread's context, or
-  /// without a context the first one that this process may use. Initializes the driver if
-  /// necessary.
+  /// Returns the compute capability of a device as a number, for example 90 for 9.0. The device is
+  /// that of the context that is current on this thread. Without a context it is the first device
+  /// that is visible to the process. Initializes the driver.
   [[nodiscard]] Expected<int> ComputeCapability() const {
     int device = 0;
     CUctx_st* context = nullptr;
@@ -70,8 +70,8 @@ class Driver {
     return major * 10 + minor;
   }
 
-  /// Calls a function of the driver. A result other than CUDA_SUCCESS becomes an error with the
-  /// driver's name for it.
+  /// Calls the function of the driver with this name. A result other than CUDA_SUCCESS becomes an
+  /// error, whose message has the driver's name of the result.
   template <typename... Arguments>
   Expected<Done> Call(const char* name, Arguments... arguments) const {
     const auto function = reinterpret_cast<int (*)(Arguments...)>(dlsym(library_, name));
@@ -86,7 +86,7 @@ class Driver {
   [[nodiscard]] bool Has(const char* name) const { return dlsym(library_, name) != nullptr; }
 
  private:
-  // CUdevice_attribute
+  // values of CUdevice_attribute
   static constexpr int kCapabilityMajor = 75;
   static constexpr int kCapabilityMinor = 76;
 
@@ -105,8 +105,8 @@ class Driver {
   void* library_;
 };
 
-/// Returns the architecture to compile for on this machine, "sm_90" (see
-/// Driver::ComputeCapability).
+/// Returns the architecture of the device that Driver::ComputeCapability selects, as NVRTC and
+/// nvJitLink expect it: "sm_90".
 inline Expected<std::string> NativeArch() {
   const Expected<Driver> driver = Driver::Open();
   if (!driver.ok()) return driver.error();
@@ -115,13 +115,13 @@ inline Expected<std::string> NativeArch() {
   return "sm_" + std::to_string(*capability);
 }
 
-/// The loaded kernels of one build. The destructor unloads them. Used by one thread at a time. With
-/// a driver that has libraries (12.0 and later) the kernels work in every context, otherwise only
-/// in the context that was current at Load.
+/// The loaded kernels of one build. The destructor unloads them. Use it on one thread at a time.
+/// With CUDA 12.0 and later drivers the kernels can be launched in every context. With older
+/// drivers, they can be launched only in the context that was current during Load.
 class LoadedKernels {
  public:
-  /// Loads the cubin, or else the PTX, which the driver then compiles. The program must have made a
-  /// context current; Load creates none. CCCL_CACHE_INVALID_REQUEST: the build has neither.
+  /// Loads the cubin of a build. If there is none, loads the PTX, which the driver compiles. The
+  /// program must have made a context current. CCCL_CACHE_INVALID_REQUEST: the build has neither.
   static Expected<LoadedKernels> Load(const Driver& driver, const BuildResult& result) {
     std::string_view image = result.artifact(Kind::kCubin);
     if (image.empty()) image = result.artifact(Kind::kPtx);
@@ -159,8 +159,8 @@ class LoadedKernels {
     if (module_ != nullptr) static_cast<void>(driver_.Call("cuModuleUnload", module_));
   }
 
-  /// Returns a CUfunction for the current context. `name` is a name expression of the build,
-  /// spelled as in the build, or the name of an extern "C" kernel.
+  /// Returns a CUfunction for the current context. `name` is one of the name expressions of the
+  /// build, with the same spelling, or the name of an extern "C" kernel.
   [[nodiscard]] Expected<CUfunc_st*> Function(std::string_view name) const {
     const auto found = lowered_.find(std::string(name));
     const std::string lowered = found != lowered_.end() ? found->second : std::string(name);
@@ -188,7 +188,7 @@ class LoadedKernels {
   static const void* Pointer(const char* bytes) { return bytes; }
 
   Driver driver_;
-  CUlib_st* library_ = nullptr;  // exactly one of the two is not null
+  CUlib_st* library_ = nullptr;  // either library_ or module_ is null
   CUmod_st* module_ = nullptr;
   std::unordered_map<std::string, std::string> lowered_;
 };

@@ -11,16 +11,17 @@
 
 namespace cccl_cache {
 
-/// The reason of a failed call. A build that does not compile is not an error: see Outcome.
+/// The error of a failed call. Source that does not compile is not an error: the call returns a
+/// result with Outcome::kFailed.
 struct Error {
   cccl_cache_status status = CCCL_CACHE_UNAVAILABLE;
-  /// The cause and the remedy, for people.
+  /// A text for the user: the cause, and what to do about it.
   std::string message;
-  /// Retry after this many milliseconds. 0: no hint.
+  /// Milliseconds after which a retry may succeed. 0: unknown.
   uint32_t retry_after_ms = 0;
 };
 
-/// Converts an error of the C interface and frees it.
+/// Converts an error of the C interface to an Error, and frees it.
 inline Error TakeError(cccl_cache_error* error) {
   const Handle<cccl_cache_error, cccl_cache_error_free> owned(error);
   return {cccl_cache_error_status(error), std::string(View(cccl_cache_error_message(error))),
@@ -30,7 +31,7 @@ inline Error TakeError(cccl_cache_error* error) {
 template <typename T>
 using Expected = Either<T, Error>;
 
-/// The value of operations that return none.
+/// The value of a successful operation that returns nothing else.
 struct Done {};
 
 }  // namespace cccl_cache

@@ -17,7 +17,7 @@ namespace cccl_cache {
 inline std::string_view View(cccl_cache_bytes bytes) { return {bytes.data, bytes.size}; }
 inline cccl_cache_bytes Bytes(std::string_view view) { return {view.data(), view.size()}; }
 
-/// Deleter that calls the handle's free function.
+/// A deleter for std::unique_ptr that calls `Free` with the handle.
 template <auto Free>
 struct HandleDeleter {
   template <typename T>

@@ -17,13 +17,13 @@
 
 namespace cccl_cache {
 
-/// One field of a deposit's key. The caller keeps the value alive.
+/// One field of a deposit's key. The caller keeps the bytes behind `value` alive.
 struct DepositField {
   std::string name{};
   std::string_view value{};
 };
 
-/// See cccl_cache_deposit_key.
+/// The key of a deposit: see cccl_cache_deposit_key.
 struct DepositKey {
   std::string name_space{};
   std::vector<DepositField> fields{};
@@ -32,7 +32,8 @@ struct DepositKey {
 
 namespace c {
 
-/// A DepositKey as the C interface takes it. Valid as long as the key; does not move.
+/// A DepositKey as a struct of the C interface. It is valid as long as the key. It can't be moved,
+/// because the struct has pointers into it.
 class GivenKey {
  public:
   explicit GivenKey(const DepositKey& key) {
@@ -53,7 +54,7 @@ class GivenKey {
 
 }  // namespace c
 
-/// The contents of a deposit. The views are valid as long as it lives.
+/// A deposit. The returned views are valid as long as this object.
 class Deposit {
  public:
   explicit Deposit(cccl_cache_deposit* deposit) : deposit_(deposit) {}
@@ -67,7 +68,8 @@ class Deposit {
   Handle<cccl_cache_deposit, cccl_cache_deposit_free> deposit_;
 };
 
-/// The lease to make a deposit. The destructor abandons it unless it was published.
+/// The exclusive right to make the contents of a deposit. The destructor abandons the lease if it
+/// is still held.
 class Lease {
  public:
   explicit Lease(cccl_cache_lease* lease) : lease_(lease) {}
@@ -97,13 +99,13 @@ class Lease {
 
 using Acquired = std::variant<Deposit, Lease>;
 
-/// The deposits of a user.
+/// The deposits of this user.
 class DepositList {
  public:
   explicit DepositList(cccl_cache_deposits* deposits) : deposits_(deposits) {}
 
   [[nodiscard]] size_t size() const { return cccl_cache_deposits_count(deposits_.get()); }
-  /// Returns one deposit's description. Its texts are valid as long as the list.
+  /// Returns the description of one deposit. Its texts are valid as long as the list.
   [[nodiscard]] cccl_cache_deposit_info operator[](size_t index) const {
     cccl_cache_deposit_info info = {};
     info.struct_size = sizeof(info);

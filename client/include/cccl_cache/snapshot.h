@@ -17,24 +17,29 @@
 
 namespace cccl_cache {
 
-/// Selects which of this user's entries go into a snapshot. An empty field selects everything.
+/// Selects the entries of this user that go into a snapshot. A field that is empty or not set does
+/// not restrict the selection.
 struct SnapshotFilter {
-  std::string toolchain;  ///< a major ("13"), a version ("12.9"), the beginning of an id
+  std::string toolchain;  ///< "13" (a major version), "12.9" (a version), or the beginning of a
+                          ///< toolchain id
   std::string arch;       ///< "sm_90"
   std::optional<std::chrono::sys_seconds>
-      since;  ///< last answered (a deposit: used) at or after this
-  std::optional<std::chrono::sys_seconds> until;  ///< last answered (a deposit: used) before this
-  std::string name_space;      ///< only deposits of this name space, no artifacts
-  std::vector<uint32_t> uids;  ///< the entries of these users; only for root and the daemon's user
-  bool all_users = false;      ///< the entries of all users; only for the same two
-  /// Only entries with these keys, hexadecimal: of results, leases and deposits.
+      since;  ///< only entries that were last returned (deposits: used) at or after this time
+  std::optional<std::chrono::sys_seconds> until;  ///< only entries that were last returned
+                                                  ///< (deposits: used) before this time
+  std::string name_space;      ///< only deposits with this name space, and no artifacts
+  std::vector<uint32_t> uids;  ///< the entries of these users; requires root or the daemon's user
+  bool all_users = false;      ///< the entries of all users; requires root or the daemon's user
+  /// Only entries with these keys, in hexadecimal. The keys are those of build results, leases and
+  /// deposits.
   std::optional<std::vector<std::string>> keys;
 };
 
-/// Returns the struct of the C interface. Valid as long as the filter and `keys`.
+/// Converts the filter to the struct of the C interface. The struct is valid as long as the filter
+/// and `keys`, into which this function writes.
 inline cccl_cache_snapshot_filter Narrowed(const SnapshotFilter& filter,
                                            std::vector<cccl_cache_bytes>* keys) {
-  // 0 stands for no limit, and no entry is older than 1970.
+  // In the struct, 0 means no limit. Times before 1970 become 1: no entry is older.
   const auto seconds = [](const std::optional<std::chrono::sys_seconds>& time) {
     return time ? static_cast<uint64_t>(std::max<int64_t>(time->time_since_epoch().count(), 1)) : 0;
   };
@@ -57,7 +62,7 @@ inline cccl_cache_snapshot_filter Narrowed(const SnapshotFilter& filter,
   return narrowed;
 }
 
-/// Returns the summary that a call of the C interface fills in.
+/// Calls a function of the C interface that fills a summary, and returns the summary or the error.
 template <typename Function>
 Expected<cccl_cache_snapshot_summary> SummaryOf(Function function) {
   cccl_cache_snapshot_summary summary = {};
@@ -67,14 +72,15 @@ Expected<cccl_cache_snapshot_summary> SummaryOf(Function function) {
   return summary;
 }
 
-/// A client's calls about snapshots. Valid as long as the client. Descriptors stay the caller's.
+/// The functions of a client for snapshots. It is valid as long as the client. The functions do not
+/// close the descriptors.
 class Snapshots {
  public:
   using Summary = cccl_cache_snapshot_summary;
 
   explicit Snapshots(cccl_cache_client* client) : client_(client) {}
 
-  /// Writes a snapshot of this user's entries to a descriptor, from its position on.
+  /// Writes a snapshot of this user's entries to `fd`, beginning at its current offset.
   Expected<Summary> Create(int fd, const SnapshotFilter& filter = {},
                            std::chrono::milliseconds timeout = {}) {
     std::vector<cccl_cache_bytes> keys;
@@ -83,7 +89,8 @@ class Snapshots {
       return cccl_cache_snapshot_create(client_, fd, &narrowed, c::Milliseconds(timeout), rest...);
     });
   }
-  /// Like Create, without the entries that the snapshot in `since_fd`, a regular file, holds.
+  /// Like Create, but leaves out the entries that another snapshot already has. `since_fd` is a
+  /// regular file with that snapshot.
   Expected<Summary> Delta(int since_fd, int fd, const SnapshotFilter& filter = {},
                           std::chrono::milliseconds timeout = {}) {
     std::vector<cccl_cache_bytes> keys;
@@ -93,8 +100,9 @@ class Snapshots {
                                        rest...);
     });
   }
-  /// Inserts the snapshot in a regular file into the daemon's cache: for all users if the caller is
-  /// root or the daemon's user, else for this user only. The daemon keeps all of it, or refuses it.
+  /// Inserts the snapshot in a regular file into the daemon's cache. If the caller is root or the
+  /// daemon's user, all users get its entries, otherwise only this user. The daemon refuses the
+  /// whole file if a part of it is invalid.
   Expected<Summary> Insert(int fd, std::chrono::milliseconds timeout = {}) {
     return SummaryOf([&](auto... rest) {
       return cccl_cache_snapshot_insert(client_, fd, c::Milliseconds(timeout), rest...);
@@ -105,11 +113,11 @@ class Snapshots {
   cccl_cache_client* client_;
 };
 
-/// Receives an item, valid during the call. Returns false to stop.
+/// A function that receives an item, which is valid during the call. It returns false to stop.
 using SnapshotVisit = std::function<bool(const cccl_cache_snapshot_item&)>;
 
-/// Calls `visit` for each item of a snapshot in a regular file. Reads only its index. Needs no
-/// daemon.
+/// Calls `visit` for each item of the snapshot in a regular file. Reads only the index of the file.
+/// Works without a daemon.
 inline Expected<Done> ListSnapshot(int fd, const SnapshotVisit& visit) {
   const auto each = [](const cccl_cache_snapshot_item* item, void* context) {
     return (*static_cast<const SnapshotVisit*>(context))(*item) ? 0 : 1;
@@ -122,7 +130,7 @@ inline Expected<Done> ListSnapshot(int fd, const SnapshotVisit& visit) {
   return Done{};
 }
 
-/// Verifies all checksums of a snapshot in a regular file. Needs no daemon.
+/// Verifies all checksums of the snapshot in a regular file. Works without a daemon.
 inline Expected<cccl_cache_snapshot_summary> VerifySnapshot(int fd) {
   return SummaryOf([fd](auto... rest) { return cccl_cache_snapshot_verify(fd, rest...); });
 }

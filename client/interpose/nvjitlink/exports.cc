@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// The functions of libnvJitLink. A link of LTO-IR alone is collected, and linked by the daemon in
-// one step, at Complete. If a program does anything else with the link (adds PTX, misuses it, or
-// makes a link that fails), all its calls so far are repeated in the real library, which answers
-// from then on. It also answers for links that it made itself.
-// tests/integration/test_standin_calls.py compares the two.
+// The exported functions of libnvJitLink. If all inputs of a link are LTO-IR, the inputs are
+// collected, and nvJitLinkComplete sends them to the daemon in one request. In every other case
+// (for example, the program adds PTX or misuses a function, or the link fails), all calls for this
+// link so far are repeated in the real library, which then handles the rest. The real library also
+// handles the links that it created itself. tests/integration/test_standin_calls.py compares the
+// answers of the stand-in with those of the real library.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -35,32 +36,36 @@ constexpr LinkCode kInternal = 7;
 
 constinit Handles<LinkHandle, Link> links;
 
-/// Returns null if the link was destroyed, or belongs to the real library.
+/// Returns the stand-in's object of the link. Null if the link was destroyed or belongs to the real
+/// library.
 Link* Of(LinkHandle handle) { return links.Find(handle); }
 
-/// Returns the real library's handle; null if the link was destroyed.
+/// Returns the handle of the link in the real library, and creates it there if necessary. Null if
+/// the link was destroyed or the real library can't be loaded.
 LinkHandle RealOf(LinkHandle handle) {
   if (Link* own = Of(handle)) return own->Real();
   return links.Owns(handle) ? nullptr : handle;
 }
 
-/// Calls the real library.
+/// Calls a function of the real library. Returns kInternal if the library does not have it.
 template <typename... Parameters>
 LinkCode Forward(LinkCode (*real)(Parameters...), std::type_identity_t<Parameters>... values) {
   return real == nullptr ? kInternal : real(values...);
 }
 
-/// Returns the output of the daemon's link, or none if the real library must answer.
+/// Returns the daemon's output of this kind for the link. None if the real library must answer.
 std::optional<std::string_view> LinkedOf(LinkHandle link, cccl_cache_artifact_kind kind) {
   const Link* const own = Of(link);
   return own == nullptr ? std::nullopt : own->Linked(kind);
 }
 
-/// Returns whether no call has failed, so that the log of errors is empty.
+/// Returns whether no call for this link has failed or went to the real library. Then the error log
+/// is empty.
 bool IsQuiet(LinkHandle link) { return Of(link) != nullptr && Of(link)->quiet(); }
 
-// The functions that __nvJitLinkAPI returns belong to the real library, so the link that they get
-// must be the real library's too.
+// The real library's __nvJitLinkAPI returns pointers to internal functions, which need the real
+// library's link as their first argument. So the program gets a wrapper, one for each function,
+// that replaces the handle.
 using ByNumber = void*(LinkHandle, void*, void*, void*, void*, void*);
 constexpr size_t kMaxByNumber = 8;
 std::array<std::atomic<ByNumber*>, kMaxByNumber> by_number;
@@ -82,7 +87,8 @@ void* WithRealLink(void* function) {
     }
     return WithRealLink<index + 1>(function);
   }
-  // As in a release that lacks it: the real function would take our handle for its own.
+  // All wrappers are in use. Null means that the release has no such function. The real function
+  // itself must not be returned, because it would take a stand-in's handle for one of its own.
   return nullptr;
 }
 
@@ -101,7 +107,8 @@ LinkCode nvJitLinkCreate(LinkHandle* link, uint32_t count, const char** options)
       }
     }
   }
-  // Also if it fails: releases differ in whether the log of a failed link can be read.
+  // Also creates a link that fails: releases differ in whether the log of a failed link can be
+  // read.
   return Forward(REAL_LINK(Create), link, count, options);
 }
 
@@ -135,7 +142,8 @@ LinkCode nvJitLinkComplete(LinkHandle link) {
   return Forward(REAL_LINK(Complete), real);
 }
 
-// Functions for the size and the bytes of a link's output. The size of a text includes its NUL.
+// Defines the functions that return the size and the bytes of a link's output. `ending` is 1 for a
+// text, whose size includes its NUL.
 #define LINKED(Name, Out, kind, ending)                                     \
   LinkCode nvJitLinkGetLinked##Name##Size(LinkHandle link, size_t* size) {  \
     const CancellationDisabled guard;                                       \
@@ -160,7 +168,8 @@ LINKED(Cubin, void, CCCL_CACHE_CUBIN, 0)
 LINKED(Ptx, char, CCCL_CACHE_PTX, 1)
 LINKED(LTOIR, void, CCCL_CACHE_LTOIR, 0)
 
-// An empty log has size 0, but its text is a NUL.
+// Defines the functions that return the size and the text of a log. For an empty log, the size is
+// 0, but the text function still writes a NUL.
 #define LOG(Name, log)                                                   \
   LinkCode nvJitLinkGet##Name##LogSize(LinkHandle link, size_t* size) {  \
     const CancellationDisabled guard;                                    \
@@ -192,7 +201,8 @@ void* __nvJitLinkAPI(unsigned function) {
   return real == nullptr ? nullptr : WithRealLink(real(function));
 }
 
-// Each release adds a name of its own for each function; all names do the same.
+// Each release of the library exports every function also under a name with the release number,
+// such as __nvJitLinkCreate_12_4. All names of a function are equivalent.
 #define NAMED(function, release)                                                         \
   extern "C" __attribute__((visibility("default"),                                       \
                             alias("nvJitLink" #function))) decltype(nvJitLink##function) \

@@ -7,10 +7,10 @@
 
 #include "client/interpose/real_library.h"
 
-// The functions of libnvJitLink, as its releases declare them. nvJitLink.names lists which release
-// exports which.
+// The functions of libnvJitLink with the declarations that NVIDIA's releases have. The file
+// nvJitLink.names lists the exports of each release.
 
-using LinkCode = int;  ///< nvJitLinkResult; its values differ between releases
+using LinkCode = int;  ///< an nvJitLinkResult, whose numbers differ between releases
 using LinkHandle = struct LinkOpaque*;
 
 #pragma GCC visibility push(default)
@@ -32,13 +32,14 @@ LinkCode nvJitLinkGetErrorLog(LinkHandle link, char* out);
 LinkCode nvJitLinkGetInfoLogSize(LinkHandle link, size_t* size);
 LinkCode nvJitLinkGetInfoLog(LinkHandle link, char* out);
 LinkCode nvJitLinkVersion(unsigned* major, unsigned* minor);
-/// Undocumented. Returns the function with this number, or null. The only known one, 0xc0fd, adds
-/// an input to the link in its first argument.
+/// Undocumented. Returns a pointer to the internal function with this number, or null. Only the
+/// number 0xc0fd is known: that function adds an input to the link in its first argument.
 void* __nvJitLinkAPI(unsigned function);
 }
 #pragma GCC visibility pop
 
-// Releases before 12.3 have no plain names, but only versioned ones.
+// Looks up a function of the real library. Releases before 12.3 export no plain names, only names
+// with the release number.
 #define REAL_LINK(name)                                                    \
   cccl_cache::interpose::RealFunction<&nvJitLink##name>("nvJitLink" #name, \
                                                         "__nvJitLink" #name "_12_0")

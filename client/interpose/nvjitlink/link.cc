@@ -13,24 +13,24 @@ namespace {
 
 constexpr LinkCode kSuccess = 0;
 constexpr LinkCode kInternal = 7;
-// Values of nvJitLinkInputType.
+// Numbers of nvJitLinkInputType.
 constexpr int kLtoIr = 3;
 constexpr int kAny = 10;
 
 constexpr std::string_view kArch = "-arch=sm_";
-// Options without a value that every release accepts.
+// Options without a value that all releases accept.
 constexpr std::array<std::string_view, 6> kPlain = {"-lto", "-ptx", "-lineinfo",
                                                     "-O0",  "-O3",  "-optimize-unused-variables"};
-// Options of which every release accepts any value.
+// Options with a value. All releases accept every value of them.
 constexpr std::array<std::string_view, 6> kWithValue = {
     "-ftz=", "-fma=", "-prec-div=", "-prec-sqrt=", "-kernels-used=", "-variables-used="};
 
 struct Target {
-  int number;     ///< 90
-  bool specific;  ///< sm_90a
+  int number;     ///< 90 for sm_90 and sm_90a
+  bool specific;  ///< whether the target is architecture-specific, such as sm_90a
 };
 
-/// Returns none if the options name no architecture, or more than one.
+/// Returns the target of the option -arch. None unless there is exactly one such option, and valid.
 std::optional<Target> TargetOf(const std::vector<std::string>& options) {
   std::optional<Target> target;
   for (const std::string& option : options) {
@@ -45,8 +45,9 @@ std::optional<Target> TargetOf(const std::vector<std::string>& options) {
   return target;
 }
 
-/// Returns whether each release accepts this LTO-IR for the target. Byte 27 of its header is the
-/// architecture in tenths, byte 17 tells whether that is a specific one.
+/// Returns whether all releases accept this LTO-IR for the target. In the header of LTO-IR, the
+/// bytes 26 and 27 are the architecture times ten, and byte 16 tells whether it is an
+/// architecture-specific one.
 bool Takes(const Target& target, std::string_view contents) {
   constexpr std::string_view kMagic = "\xed\x43\x4e\x7f";
   constexpr unsigned char kNotSpecific = 0x28;
@@ -57,7 +58,8 @@ bool Takes(const Target& target, std::string_view contents) {
   return target.specific && arch == target.number * 10;
 }
 
-/// Returns whether all lines belong to the information log, as from release 13.5 on.
+/// Returns whether all lines of the log begin with "INFO: ". Such a log belongs to the info log,
+/// which release 13.5 and newer write.
 bool IsInformation(std::string_view log) {
   while (!log.empty()) {
     if (!log.starts_with("INFO: ")) return false;
@@ -141,7 +143,8 @@ std::optional<Reason> Link::LinkInDaemon() {
   auto answer = Ask(program);
   if (const Reason* why = std::get_if<Reason>(&answer)) return *why;
   auto [result, info] = std::get<Answer>(std::move(answer));
-  // The real library says which call failed, and in which of its two logs.
+  // After a failure or a warning, the real library must link again: only it knows which call
+  // failed, and whether a line belongs to its error log or its info log.
   if (info.native_code != kSuccess || info.artifact_count != 1 || !IsInformation(View(info.log))) {
     return Reason::kNotServed;
   }

@@ -13,11 +13,11 @@
 
 namespace cccl_cache::interpose {
 
-/// The object behind a program's nvJitLinkHandle. Not thread-safe, like nvJitLink itself.
+/// The object behind an nvJitLinkHandle of the program. Not thread-safe, like nvJitLink itself.
 class Link {
  public:
-  /// Returns whether every release accepts these options and the daemon knows their effects. Links
-  /// with other options go to the real library.
+  /// Returns whether the daemon can link with these options: all releases accept the options, and
+  /// the daemon has the target architecture. Links with other options go to the real library.
   [[nodiscard]] static bool Knows(const std::vector<std::string>& options);
 
   explicit Link(std::vector<std::string> options) : options_(std::move(options)) {}
@@ -25,17 +25,18 @@ class Link {
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
 
-  /// Keeps an input for the daemon. Returns false if it must go to the real library.
+  /// Keeps an input for the link in the daemon. Returns false if the real library must add the
+  /// input.
   bool Add(int type, const void* data, size_t size, const char* name);
   LinkCode Complete();
-  /// Returns the link in the real library, in which all calls so far have been repeated; null if
-  /// the library can't be loaded.
+  /// Returns the real library's handle of this link. The first call creates it there and repeats
+  /// all calls so far. Null if the real library can't be loaded.
   LinkHandle Real();
 
-  /// Returns the output of the daemon's link, or none if the real library must answer.
+  /// Returns the daemon's output of this kind. None if the real library must answer instead.
   [[nodiscard]] std::optional<std::string_view> Linked(cccl_cache_artifact_kind kind) const;
-  /// Returns whether the real library has no such link. Then no call has failed, and the log of
-  /// errors is empty.
+  /// Returns whether the real library does not have this link. Then no call for the link has
+  /// failed, so the error log is empty.
   [[nodiscard]] bool quiet() const { return real_ == nullptr; }
   [[nodiscard]] std::string_view info_log() const { return info_log_; }
 
@@ -50,8 +51,8 @@ class Link {
 
   const std::vector<std::string> options_;
   std::vector<Input> inputs_;
-  Result result_;                 ///< null: the daemon has not linked
-  cccl_cache_artifact linked_{};  ///< valid as long as result_, like info_log_
+  Result result_;                 ///< result of the daemon's link; null before it
+  cccl_cache_artifact linked_{};  ///< the output in result_, which also holds info_log_
   std::string_view info_log_;
   LinkHandle real_ = nullptr;
 };

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// The functions of libnvrtc. Each answers as the real library does in the same state, also for
-// misuse; tests/integration/test_standin_calls.py compares them. Calls that the daemon's result
-// can't answer go to the real library, and so do all calls for a program that the real library
-// made.
+// The exported functions of libnvrtc. In each state, also after misuse, a function answers like the
+// function of the real library. tests/integration/test_standin_calls.py compares the answers. A
+// call goes to the real library if the daemon's result can't answer it. All calls for a program
+// that the real library created also go there.
 #include <algorithm>
 #include <memory>
 #include <string_view>
@@ -26,27 +26,29 @@ using namespace cccl_cache::interpose;  // NOLINT: result codes, as NVRTC's head
 
 constinit Handles<NvrtcHandle, NvrtcProgram> programs;
 
-/// Returns null if the program belongs to the real library.
+/// Returns the stand-in's object of the program. Null if the program was destroyed or belongs to
+/// the real library.
 NvrtcProgram* Of(NvrtcHandle handle) { return programs.Find(handle); }
 
 bool IsProgram(NvrtcHandle handle) {
   return handle != nullptr && (!programs.Owns(handle) || Of(handle) != nullptr);
 }
 
-/// Returns the real library's program that answers for this one; null if the daemon's result
-/// answers.
+/// Returns the handle of the real library's program that must answer. Null if the daemon's result
+/// answers instead.
 NvrtcHandle RealOf(NvrtcHandle program) {
   const NvrtcProgram* const own = Of(program);
   return own == nullptr ? program : own->real();
 }
 
-/// Makes the program in the real library, and repeats all calls so far.
+/// Creates the program in the real library and repeats all calls so far. Does nothing for a program
+/// that the real library created.
 NvrtcResult MakeReal(NvrtcHandle program) {
   NvrtcProgram* const own = Of(program);
   return own == nullptr ? kSuccess : own->Forward();
 }
 
-/// Calls a function of the real library.
+/// Calls a function of the real library. Fails if the library does not have the function.
 template <typename... Parameters>
 NvrtcResult Forward(NvrtcResult (*real)(Parameters...),
                     std::type_identity_t<Parameters>... values) {
@@ -58,7 +60,8 @@ void* Forward(void* (*real)(Parameters...), std::type_identity_t<Parameters>... 
   return real == nullptr ? nullptr : real(values...);
 }
 
-/// A compile that failed may still have made artifacts, which the daemon does not return.
+/// After a failed compile, moves the program into the real library: a failed compile may still have
+/// produced artifacts, which the daemon does not return.
 NvrtcResult AfterFailure(NvrtcHandle program) {
   const NvrtcProgram* const own = Of(program);
   const bool failed = own != nullptr && own->compiled() && !own->succeeded();
@@ -66,7 +69,7 @@ NvrtcResult AfterFailure(NvrtcHandle program) {
 }
 NvrtcResult AsItIs(NvrtcHandle) { return kSuccess; }
 
-/// `ending`: bytes after the contents, such as a text's NUL.
+/// Stores the size of the contents. `ending` is the number of bytes after them: 1 for a text's NUL.
 NvrtcResult Size(std::string_view contents, size_t ending, size_t* size) {
   if (size == nullptr) return kInvalidInput;
   *size = contents.size() + ending;
@@ -135,7 +138,8 @@ NvrtcResult nvrtcCompileProgram(NvrtcHandle program, int count, const char* cons
     call.Forward(Reason::kNotServed);
     compile = REAL(nvrtcCompileProgram);
   }
-  // The program's flow callback may throw through this frame, which has no objects to destroy.
+  // The program's flow callback may throw an exception through this frame. So the call is outside
+  // of the block above, where no objects need to be destroyed.
   return Forward(compile, real, count, options);
 }
 
@@ -147,7 +151,8 @@ NvrtcResult nvrtcAddNameExpression(NvrtcHandle program, const char* expression) 
   }
   if (expression == nullptr) return kInvalidInput;
   if (!Of(program)->compiled()) return Of(program)->AddNameExpression(expression);
-  // The real library decides whether that is too late, which depends on how the compile ended.
+  // After a compile, the call fails or not depending on how the compile ended. The real library
+  // decides.
   const NvrtcResult made = MakeReal(program);
   return made != kSuccess ? made : REAL(nvrtcAddNameExpression)(RealOf(program), expression);
 }
@@ -166,8 +171,8 @@ NvrtcResult nvrtcGetLoweredName(NvrtcHandle program, const char* expression, con
   return kSuccess;
 }
 
-// Functions for the size and the bytes of a compile's output. `prepare(program)` runs first and may
-// move the program into the real library.
+// Defines the functions that return the size and the bytes of a compile's output. They first call
+// `prepare(program)`, which may move the program into the real library.
 #define GETTERS(Name, prepare, contents, ending)                                             \
   NvrtcResult nvrtcGet##Name##Size(NvrtcHandle program, size_t* size) {                      \
     const CancellationDisabled guard;                                                        \
@@ -190,7 +195,7 @@ GETTERS(CUBIN, AfterFailure, Artifact(CCCL_CACHE_CUBIN), 0)
 GETTERS(NVVM, AfterFailure, Artifact(CCCL_CACHE_LTOIR), 0)
 GETTERS(LTOIR, AfterFailure, Artifact(CCCL_CACHE_LTOIR), 0)
 GETTERS(OptiXIR, AfterFailure, Artifact(CCCL_CACHE_OPTIXIR), 0)
-// The daemon refuses the options that make Tile IR.
+// The daemon refuses the options that produce Tile IR, so its result never contains any.
 GETTERS(TileIR, AfterFailure, Artifact({}), 0)
 GETTERS(ProgramLog, AsItIs, log(), 1)
 
@@ -270,7 +275,7 @@ NvrtcResult __nvrtcCPEx(NvrtcHandle* program, const char* source, const char* na
                         const char* const* header_names, int extension_count, const int* extensions,
                         void* const* values) {
   const CancellationDisabled guard;
-  // The program stays the real library's, because its text may be encoded.
+  // The real library also handles all later calls for this program: the source may be encoded.
   return Forward(REAL(__nvrtcCPEx), program, source, name, header_count, headers, header_names,
                  extension_count, extensions, values);
 }

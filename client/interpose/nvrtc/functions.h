@@ -6,8 +6,8 @@
 
 #include "client/interpose/nvrtc/program.h"
 
-// The functions of libnvrtc, as its releases declare them. nvrtc.names lists which release exports
-// which.
+// The functions of libnvrtc with the declarations that NVIDIA's releases have. The file nvrtc.names
+// lists the exports of each release.
 #pragma GCC visibility push(default)
 extern "C" {
 
@@ -47,8 +47,9 @@ NvrtcResult nvrtcSetPCHHeapSize(size_t size);
 NvrtcResult nvrtcInstallBundledHeaders(const char* path, unsigned flags, const char** log);
 NvrtcResult nvrtcGetBundledHeadersInfo(void* info, const char** log);
 NvrtcResult nvrtcRemoveBundledHeaders(const char* path, const char** log);
-// Undocumented. cuDNN makes its programs by the first one, which also takes the number, ids and
-// values of extensions. The second one returns the function of libNVVM with this number.
+// Two undocumented functions. cuDNN creates its programs with __nvrtcCPEx, which is
+// nvrtcCreateProgram with additional extensions (their number, ids and values). __nvrtcNvvmHandle
+// returns a pointer to the function of libNVVM with the given number.
 NvrtcResult __nvrtcCPEx(NvrtcHandle* program, const char* source, const char* name,
                         int header_count, const char* const* headers,
                         const char* const* header_names, int extension_count, const int* extensions,

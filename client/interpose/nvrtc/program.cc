@@ -41,7 +41,8 @@ NvrtcResult NvrtcProgram::Compile(int count, const char* const* options) {
   const bool misused = count < 0 || (count > 0 && options == nullptr) ||
                        std::find(options, options + count, nullptr) != options + count;
   std::optional<Reason> forwarded = Reason::kNotServed;
-  // A second compile keeps some outputs of the first one, so the same library must do both.
+  // A second compile keeps some outputs of the first one, so the real library must do both
+  // compiles. Forward() repeats the first one there.
   if (!compiled() && !misused) {
     forwarded = CompileInDaemon({options, options + count});
   }
@@ -68,7 +69,8 @@ std::optional<Reason> NvrtcProgram::CompileInDaemon(const std::vector<std::strin
   auto answer = Ask(program);
   if (const Reason* why = std::get_if<Reason>(&answer)) return *why;
   auto [result, info] = std::get<Answer>(std::move(answer));
-  // The log shows the option in the daemon's spelling, so the real library must write it.
+  // NVRTC's log quotes the invalid option. The daemon passes options in another spelling than the
+  // program, so the real library must write this log.
   if (info.native_code == kInvalidOption) return Reason::kNotServed;
   Take(std::move(result), info);
   compiled_ = options;
@@ -128,7 +130,7 @@ std::string_view NvrtcProgram::Artifact(cccl_cache_artifact_kind kind) const {
 
 const char* NvrtcProgram::LoweredName(const char* expression) const {
   const auto found = lowered_.find(std::string_view(expression));
-  return found == lowered_.end() ? nullptr : found->second.data();  // ends with a NUL
+  return found == lowered_.end() ? nullptr : found->second.data();  // NUL-terminated
 }
 
 }  // namespace cccl_cache::interpose

@@ -13,7 +13,7 @@
 
 namespace cccl_cache::interpose {
 
-/// Result codes of NVRTC, the same in all releases.
+/// Result codes of NVRTC. All releases have the same numbers.
 enum NvrtcResult : int {
   kSuccess = 0,
   kInvalidInput = 3,
@@ -26,9 +26,10 @@ enum NvrtcResult : int {
 };
 using NvrtcHandle = struct NvrtcOpaque*;
 
-/// The object behind a program's nvrtcProgram. The daemon does its first compile. At the first call
-/// that the daemon can't answer, the program is made in the real library with all calls so far, and
-/// the real library answers from then on. Not thread-safe, like NVRTC itself.
+/// The object behind an nvrtcProgram of the program. The daemon does the first compile. At the
+/// first call that the daemon's result can't answer, the program is created in the real library,
+/// all calls so far are repeated there, and the real library answers all later calls. Not
+/// thread-safe, like NVRTC itself.
 class NvrtcProgram {
  public:
   struct Header {
@@ -36,27 +37,28 @@ class NvrtcProgram {
     std::string contents;
   };
 
-  /// `name` may be null.
+  /// `name` may be null, as in nvrtcCreateProgram. The texts are copied.
   NvrtcProgram(const char* source, const char* name, std::vector<Header> headers);
   ~NvrtcProgram();
   NvrtcProgram(const NvrtcProgram&) = delete;
   NvrtcProgram& operator=(const NvrtcProgram&) = delete;
 
-  /// To be called before Compile.
+  /// Must be called before Compile().
   NvrtcResult AddNameExpression(const char* expression);
   NvrtcResult Compile(int count, const char* const* options);
 
-  /// Returns the real library's program if that answers; else null.
+  /// Returns the real library's handle of this program. Null while the daemon's result answers.
   [[nodiscard]] NvrtcHandle real() const { return real_; }
-  /// Makes the program in the real library. Returns its result code.
+  /// Creates the program in the real library and repeats all calls so far. Does nothing if that was
+  /// done before. Returns the result code of the call that failed, or kSuccess.
   NvrtcResult Forward();
 
-  // The results of the daemon's compile; empty before it.
+  // The functions below return results of the daemon's compile. Before it they are empty.
   [[nodiscard]] bool compiled() const { return compiled_.has_value(); }
   [[nodiscard]] bool succeeded() const { return compiled() && code_ == kSuccess; }
   [[nodiscard]] std::string_view Artifact(cccl_cache_artifact_kind kind) const;
   [[nodiscard]] std::string_view log() const { return log_; }
-  /// Returns null if there is no such expression.
+  /// Returns the lowered name of the expression, or null if the expression was not added.
   [[nodiscard]] const char* LoweredName(const char* expression) const;
 
  private:
@@ -68,11 +70,11 @@ class NvrtcProgram {
   const std::optional<std::string> name_;
   const std::vector<Header> headers_;
   std::vector<std::string> expressions_;
-  std::optional<std::vector<std::string>> compiled_;  ///< the options of the daemon's compile
+  std::optional<std::vector<std::string>> compiled_;  ///< options of the daemon's compile, if any
   NvrtcResult code_ = kSuccess;                       ///< result code of the daemon's compile
   NvrtcHandle real_ = nullptr;
 
-  Result result_;  ///< the views below point into it
+  Result result_;  ///< owns the bytes that the views below point to
   std::map<cccl_cache_artifact_kind, std::string_view> artifacts_;
   std::map<std::string, std::string_view, std::less<>> lowered_;
   std::string_view log_;

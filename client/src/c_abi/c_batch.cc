@@ -26,7 +26,8 @@ struct cccl_cache_batch {
 
 namespace {
 
-// Every build in a batch has a deadline, so a wait never lasts longer than the longest deadline.
+// A wait for the next build without a timeout. It ends earlier, because every build in a batch has
+// a deadline.
 constexpr std::chrono::hours kForever{24 * 365};
 
 template <typename Program>

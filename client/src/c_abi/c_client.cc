@@ -138,11 +138,12 @@ void cccl_cache_error_free(cccl_cache_error* error) { delete error; }
 
 namespace {
 
-/// In order of preference.
+/// Libraries whose file names show the major version of CUDA. If several are loaded, the first of
+/// this list decides.
 constexpr std::array<std::string_view, 3> kLibraries = {"libnvrtc.so.", "libnvJitLink.so.",
                                                         "libcudart.so."};
-/// The count of loads and unloads at the last look, with the major version found then in the low
-/// byte.
+/// The result of the last search. The low byte is the major version that was found. The other bits
+/// are the number of libraries that the process had loaded and unloaded.
 std::atomic<uint64_t> last_look = 0;
 
 struct Search {

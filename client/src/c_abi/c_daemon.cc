@@ -67,7 +67,7 @@ Toolchain ReadToolchain(cccl_cache::ProtoReader* reader) {
   return toolchain;
 }
 
-/// Returns the daemon's toolchains in the daemon's order.
+/// Returns the toolchains in the daemon's reply, in the same order.
 Expected<std::vector<Toolchain>> ReadToolchains(const cccl_cache::Message& reply) {
   std::vector<Toolchain> all;
   cccl_cache::ProtoReader reader(reply.View());
@@ -80,8 +80,8 @@ Expected<std::vector<Toolchain>> ReadToolchains(const cccl_cache::Message& reply
   return all;
 }
 
-/// Returns the first toolchain with a component that fits, preferably a component that is this file
-/// itself. Null: there is none.
+/// Returns the first toolchain that has a component for which `fits` returns true. A component that
+/// is the file `library` itself has precedence. Null: there is none.
 template <typename Fits>
 const Toolchain* FirstWith(const std::vector<Toolchain>& all, const std::string& library,
                            const Fits& fits) {
@@ -101,7 +101,7 @@ const Toolchain* WithLibrary(const std::vector<Toolchain>& all, const std::strin
   const std::vector<std::string> files = cccl_cache::ComponentOf(library).files;
   if (files.empty()) return nullptr;
   if (const auto stamp = cccl_cache::StampOfFiles(files)) {
-    // The daemon has read the same files, and they have not changed since.
+    // An equal stamp proves that the daemon has read the same files, and that they are unchanged.
     const auto same_files = [&](const Component& each) { return each.stamp == stamp->Hex(); };
     if (const Toolchain* found = FirstWith(all, library, same_files)) return found;
   }
@@ -110,8 +110,8 @@ const Toolchain* WithLibrary(const std::vector<Toolchain>& all, const std::strin
   return FirstWith(all, library, [&](const Component& each) { return each.id == id->Hex(); });
 }
 
-/// Returns the numbers of a toolchain's architectures. Only NVRTC lists them, so a toolchain with
-/// nvJitLink alone has those of a toolchain of the same version.
+/// Returns the architectures of a toolchain as numbers: 90 for sm_90. Only NVRTC can list them. For
+/// a toolchain without NVRTC, returns those of another toolchain of the same version.
 std::vector<uint32_t> ArchitecturesOf(const Toolchain& toolchain,
                                       const std::vector<Toolchain>& all) {
   const std::vector<std::string>* names = &toolchain.architectures;

@@ -27,7 +27,7 @@ struct cccl_cache_deposit {
 };
 
 struct cccl_cache_lease {
-  std::unique_ptr<HeldLease> held;  // null: released because another holder failed
+  std::unique_ptr<HeldLease> held;  // null: the lease was released, because its holder failed
   ReleasedLease released;
 };
 

@@ -40,7 +40,7 @@ constexpr Question kQuestions[] = {
      tables::kToolchainsReply},
     {"stats", "/cccl_cache.v1.Admin/Stats", tables::kStatsRequest, tables::kStatsReply},
     {"activity", "/cccl_cache.v1.Admin/Activity", tables::kActivityRequest, tables::kActivityReply},
-    // As long as the daemon waits for files that hang.
+    // The daemon waits this long for a file system that hangs.
     {"explain", "/cccl_cache.v1.Admin/Explain", tables::kExplainRequest, tables::kExplainReply,
      std::chrono::minutes(2)},
     {"evict", "/cccl_cache.v1.Admin/Evict", tables::kEvictRequest, tables::kEvictReply,
@@ -51,8 +51,8 @@ constexpr Question kQuestions[] = {
      tables::kZeroStatsReply},
 };
 
-/// The replies of a call as JSON. If a call has several replies, each has the numbers so far, and
-/// the last one is the answer. Not thread-safe.
+/// Converts the replies of a call to JSON and keeps the last one, which is the answer. Earlier
+/// replies have the numbers that are known so far. Not thread-safe.
 class LastReply final : public cccl_cache::MessageSink {
  public:
   LastReply(const cccl_cache::MessageTable& table, const cccl_cache_query_options& options)
@@ -65,7 +65,7 @@ class LastReply final : public cccl_cache::MessageSink {
     return last_.has_value();
   }
 
-  /// None: there was no reply.
+  /// Returns none if no reply was received.
   [[nodiscard]] std::optional<std::string>& last() { return last_; }
 
  private:

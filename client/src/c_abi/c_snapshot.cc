@@ -40,7 +40,7 @@ Error NoSnapshot(const std::string& reason) {
   return {CCCL_CACHE_INVALID_REQUEST, "the snapshot is refused: " + reason};
 }
 
-/// A file and its reader, which refers to the file. Does not move.
+/// A snapshot file with a reader of it. It can't be moved, because the reader refers to the file.
 class OpenSnapshot {
  public:
   explicit OpenSnapshot(int fd) : file_(SnapshotFile::Open(fd)), reader_(std::string()) {
@@ -53,7 +53,7 @@ class OpenSnapshot {
   OpenSnapshot(const OpenSnapshot&) = delete;
   OpenSnapshot& operator=(const OpenSnapshot&) = delete;
 
-  /// Null: see reason().
+  /// Returns null if the file can't be opened or is not a snapshot; then reason() says why.
   [[nodiscard]] const SnapshotReader* reader() const {
     return std::get_if<SnapshotReader>(&reader_);
   }
@@ -74,7 +74,7 @@ void Tell(const SnapshotSummary& from, cccl_cache_snapshot_summary* summary) {
   FillStruct(known, summary);
 }
 
-/// Returns the concatenated bytes of the keys that a filter names.
+/// Returns the keys in the filter as bytes, one after the other.
 Expected<std::string> WantedKeys(const cccl_cache_snapshot_filter& filter) {
   std::string wanted;
   for (size_t i = 0; filter.only_keys != 0 && i < filter.key_count; ++i) {
@@ -160,7 +160,7 @@ cccl_cache_status cccl_cache_snapshot_insert(cccl_cache_client* client, int fd, 
                                              cccl_cache_snapshot_summary* summary,
                                              cccl_cache_error** error) {
   const CancellationDisabled guard;
-  // Files that are obviously not snapshots are not sent.
+  // Checks the file here first, so that a file that is no snapshot is not sent.
   const OpenSnapshot snapshot(fd);
   if (snapshot.reader() == nullptr) return Fail(NoSnapshot(snapshot.reason()), error);
   const Expected<SnapshotSummary> kept =

@@ -17,7 +17,7 @@
 #include "client/src/calls/result_cache.h"
 #include "client/src/transport/timing.h"
 
-// The types behind the handles of the C interface, and the steps that all its functions share.
+// The structs behind the opaque handles of the C interface, and functions that its parts share.
 
 struct cccl_cache_client {
   cccl_cache::DaemonStub daemon;
@@ -39,14 +39,15 @@ struct cccl_cache_json {
 
 namespace cccl_cache {
 
-/// Returns the deadline of a call. `timeout_ms` is the caller's timeout; 0 stands for the default.
+/// Returns the deadline of a call that starts now. `timeout_ms` is the caller's timeout. If it is
+/// 0, the timeout is `by_default`.
 inline Deadline After(uint32_t timeout_ms,
                       std::chrono::milliseconds by_default = std::chrono::seconds(30)) {
   return Deadline::After(timeout_ms == 0 ? by_default : std::chrono::milliseconds(timeout_ms));
 }
 
-/// Returns a caller's struct as a struct of this library's version. Fields that the caller's
-/// version lacks are zero.
+/// Copies a caller's struct into a struct of this library's version. Fields that the caller's
+/// version of the header does not have become zero. Null: all fields are zero.
 template <typename T>
 T ReadStruct(const T* given) {
   T known = {};
@@ -54,15 +55,16 @@ T ReadStruct(const T* given) {
   return known;
 }
 
-/// Fills the part of the struct that the caller's version knows, except struct_size.
+/// Copies `known` into a caller's struct, as far as the caller's version of the struct reaches.
+/// Does not change struct_size.
 template <typename T>
 void FillStruct(T known, T* given) {
   known.struct_size = given->struct_size;
   std::memcpy(given, &known, std::min(given->struct_size, sizeof(T)));
 }
 
-/// Clears the part of the struct that the caller's version knows, including padding but not
-/// struct_size.
+/// Sets a caller's struct to zero, as far as the caller's version of the struct reaches. Clears the
+/// padding too, but not struct_size.
 template <typename T>
 void ZeroStruct(T* given) {
   const size_t size = given->struct_size;
@@ -70,7 +72,7 @@ void ZeroStruct(T* given) {
   given->struct_size = size;
 }
 
-/// Returns the deadline of a build that starts now.
+/// Returns the deadline of a build that starts now. The default timeout is ten minutes.
 inline Deadline DeadlineOf(const cccl_cache_build_options& options) {
   constexpr std::chrono::minutes kDefault{10};
   return Deadline::After(options.timeout_ms == 0 ? kDefault

@@ -19,7 +19,7 @@
 namespace cccl_cache {
 namespace {
 
-// The second variable decides whether NVRTC reads the first.
+// NVRTC reads the first variable only if the second one has a certain value.
 constexpr std::array<std::string_view, 2> kVariables = {"NVRTC_APPEND_FLAGS", "NVRTCWIZ"};
 
 void SetToolchain(cccl_cache_build_options* options) {
@@ -51,7 +51,7 @@ AsThisProcess<Program>::AsThisProcess(const Program& program,
     : program_(program), options_(options) {
   if (options.as_this_process == 0) return;
   SetToolchain(&options_);
-  // The working directory stays unknown if it was removed.
+  // If the working directory was removed, getcwd fails, and the field stays empty (unknown).
   if (options.working_directory.size == 0 &&
       getcwd(working_directory_.data(), working_directory_.size()) != nullptr) {
     options_.working_directory = {working_directory_.data(),
@@ -62,7 +62,7 @@ AsThisProcess<Program>::AsThisProcess(const Program& program,
     for (size_t i = 0; i < kVariables.size(); ++i) {
       const char* const value = secure_getenv(kVariables[i].data());
       if (value == nullptr) return;
-      values_[i] = value;  // a copy, because the program may change its environment meanwhile
+      values_[i] = value;  // copied, because the program may change its environment later
       variables_[i] = {{kVariables[i].data(), kVariables[i].size()},
                        {values_[i].data(), values_[i].size()}};
     }
@@ -94,7 +94,7 @@ Expected<BuildPriority> PriorityOf(const cccl_cache_build_options& options) {
   const std::string_view text = variable == nullptr ? "" : variable;
   if (text == "interactive") return BuildPriority::kInteractive;
   if (text == "warm-up") return BuildPriority::kWarmUp;
-  // An unchanged program must not fail because of a variable that it does not know.
+  // Not an error: a program that does not know this variable must not fail because of it.
   if (text != "normal" && !text.empty()) NoteWrongPriority(text);
   return BuildPriority::kNormal;
 }

@@ -14,8 +14,9 @@
 
 namespace cccl_cache {
 
-/// A build with the present additions of `as_this_process`. Its results live as long as the object
-/// and its arguments.
+/// A program and its options, with the values of this process filled in if the option
+/// `as_this_process` is set. Both results are valid as long as this object and the arguments of its
+/// constructor.
 template <typename Program>
 class AsThisProcess {
  public:
@@ -34,13 +35,15 @@ class AsThisProcess {
   std::array<char, PATH_MAX> working_directory_;
 };
 
-/// Returns the priority in the options, or else that in the environment. An invalid priority in the
-/// environment counts as normal and writes a line to standard error once per process.
-/// CCCL_CACHE_INVALID_REQUEST: the priority in the options is invalid.
+/// Returns the priority from the options. If they have the default, returns the priority from the
+/// environment variable. An invalid value of the variable counts as normal; a line about it is
+/// written to standard error once per process. CCCL_CACHE_INVALID_REQUEST: the priority in the
+/// options is invalid.
 Expected<BuildPriority> PriorityOf(const cccl_cache_build_options& options);
 
-/// Returns the capacity in bytes of a client's result cache for `given` (cccl_cache_open_options);
-/// 0: no cache. CCCL_CACHE_INVALID_REQUEST: the environment variable is not a number.
+/// Returns the capacity of a client's result cache in bytes; 0: no cache. `given` is
+/// process_cache_bytes of cccl_cache_open_options. CCCL_CACHE_INVALID_REQUEST: the environment
+/// variable has an invalid value.
 Expected<uint64_t> MemoryLimit(uint64_t given);
 
 }  // namespace cccl_cache

@@ -17,7 +17,7 @@ Error NotOurs() {
 }  // namespace
 
 LocalBuilds::Running::~Running() {
-  // A forked child must not remove the socket from the parent's epoll set.
+  // A forked child shares the epoll set with its parent, so it must not remove the socket.
   if (compiler->owned()) readiness.Forget(compiler->socket());
 }
 
@@ -46,7 +46,8 @@ void LocalBuilds::Start(Waiting next) {
 
 bool LocalBuilds::TryToEnd(Running* running) {
   const uint64_t number = running->what.number;
-  // The destructor of a dropped build ends its child process.
+  // The build was cancelled or has passed its deadline. The caller destroys this object, and its
+  // destructor ends the child process.
   if (builds_.Find(number) == nullptr) return true;
   LocalCompiler& compiler = *running->compiler;
   if (!compiler.Advance()) {
@@ -147,7 +148,8 @@ void BuildBatch::Rearm() {
 
 void BuildBatch::Fail(uint64_t number, Error error) {
   const BuildLedger::Build& build = *builds_.Find(number);
-  // A daemon that answered that it has no room does not count as unresponsive.
+  // If the daemon answered that it has no room, it is not unresponsive, and the circuit breaker
+  // must not count this as a failure.
   const bool postponed = error.status == CCCL_CACHE_DEADLINE && !build.postponed.empty();
   if (!build.here && !postponed) fallback_.Failed(error.status, Clock::now() - build.start);
   if (build.here || !build.request->may_be_compiled() ||

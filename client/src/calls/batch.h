@@ -25,16 +25,17 @@
 
 namespace cccl_cache {
 
-/// The builds of a batch that the daemon did not complete. A child process compiles each, and at
-/// most one child per processor runs at once. Not thread-safe; the constructor's arguments must
-/// outlive it.
+/// Compiles the builds of a batch that the daemon did not complete. Each compile runs in a child
+/// process, and at most as many run at once as there are processors. Not thread-safe. The arguments
+/// of the constructor must outlive it.
 class LocalBuilds {
  public:
   LocalBuilds(const Fallback* fallback, BuildLedger* builds, Readiness* readiness);
 
-  /// Adds a build; `why` is the daemon's error. The build finishes in GoOn.
+  /// Adds a build that is still in the ledger. `why` is the error with which the daemon failed. A
+  /// later call of GoOn starts the compile.
   void Add(uint64_t number, Error why) { waiting_.push_back({number, std::move(why)}); }
-  /// Advances the compiles as far as possible without waiting.
+  /// Starts compiles, and takes the results of those that have ended. Does not wait.
   void GoOn();
 
  private:
@@ -42,7 +43,7 @@ class LocalBuilds {
     uint64_t number;
     Error why;
   };
-  /// A build that is being compiled. Its destructor ends the child process.
+  /// A build with its child process. The destructor ends the process.
   struct Running {
     Running(Waiting for_whom, std::shared_ptr<RequestMessage> asked,
             std::unique_ptr<LocalCompiler> started, Readiness& watching)
@@ -53,28 +54,28 @@ class LocalBuilds {
     ~Running();
 
     Waiting what;
-    std::shared_ptr<RequestMessage> request;  ///< the compiler refers to it
+    std::shared_ptr<RequestMessage> request;  ///< must live as long as the compiler
     std::unique_ptr<LocalCompiler> compiler;
-    Readiness& readiness;  ///< watches the compiler's socket
+    Readiness& readiness;  ///< watches the socket of `compiler`
   };
 
   void Start(Waiting next);
-  /// Finishes the build if its compiler has ended. Returns false if it still runs.
+  /// Takes the result if the compile has ended. Returns false if it still runs.
   bool TryToEnd(Running* running);
 
   const Fallback& fallback_;
   BuildLedger& builds_;
   Readiness& readiness_;
   const size_t most_;
-  std::deque<Waiting> waiting_;  ///< some may have finished already
+  std::deque<Waiting> waiting_;  ///< builds without a process yet; some may have finished since,
+                                 ///< for example by Cancel
   std::list<Running> running_;
 };
 
-/// A batch of builds. The daemon does the builds, or the local compiler if Fallback allows it. A
-/// batch starts no thread: builds advance only while one of its functions runs. The descriptor is
-/// readable when a call can make progress. Only Next waits. A batch belongs to the process that
-/// opened it: in a forked child it is empty. Not thread-safe; the daemon's stub, the fallback and
-/// the result cache must outlive it.
+/// A batch of builds. The daemon does the builds. If it fails, the local compiler does them, if
+/// Fallback allows it. A batch starts no thread: builds make progress only during calls of its
+/// functions. fd() is readable when a call can make progress. Only Next waits. A forked child can't
+/// use the batch of its parent. Not thread-safe. The arguments of Open must outlive it.
 class BuildBatch {
  public:
   static Expected<std::unique_ptr<BuildBatch>> Open(DaemonStub* daemon, Fallback* fallback,
@@ -82,15 +83,16 @@ class BuildBatch {
   BuildBatch(const BuildBatch&) = delete;
   BuildBatch& operator=(const BuildBatch&) = delete;
 
-  /// Adds a build. The request must own its contents.
+  /// Adds a build. The request must have its own copy of the contents. `name` is the key of the
+  /// result cache.
   Expected<Done> Add(std::shared_ptr<RequestMessage> request, RequestName name, uint64_t tag,
                      Deadline deadline);
-  /// Adds a build whose reply this process has cached.
+  /// Adds a finished build, whose reply was found in the result cache.
   Expected<Done> AddKnown(std::shared_ptr<const BuildReply> reply, uint64_t tag);
-  /// Cancels the unfinished builds with that tag.
+  /// Cancels the unfinished builds with this tag. Next returns each with CCCL_CACHE_CANCELLED.
   void Cancel(uint64_t tag);
-  /// Returns the next finished build. None if no build finished before the deadline, or none is
-  /// left.
+  /// Waits for a build to finish and returns it. None: no build finished before the deadline, or
+  /// the batch has no more builds.
   std::optional<BuildLedger::Finished> Next(const Deadline& deadline);
 
   /// Returns the number of builds that Next has not returned yet.
@@ -101,12 +103,12 @@ class BuildBatch {
   using Clock = std::chrono::steady_clock;
   BuildBatch(DaemonStub* daemon, Fallback* fallback, ResultCache* memory, Readiness readiness);
 
-  /// Advances all builds as far as possible without waiting.
+  /// Advances all builds without waiting.
   void GoOn();
   void EndLate();
   void Rearm();
-  /// Handles a build that the daemon did not complete: starts the local compiler, or fails the
-  /// build.
+  /// Called when the daemon did not complete a build. Gives the build to the local compiler if that
+  /// is allowed. Otherwise finishes the build with the error.
   void Fail(uint64_t number, Error error);
   [[nodiscard]] bool owned() const { return owner_.IsThis(); }
 

@@ -18,7 +18,7 @@
 namespace cccl_cache {
 namespace {
 
-// Returns none if the bytes are malformed.
+// Returns the error in an encoded BuildError. None: the bytes are malformed.
 std::optional<Error> ReadError(std::string_view bytes) {
   using Field = fields::BuildError;
   std::string_view name;
@@ -88,7 +88,7 @@ bool BatchStream::Take(Message message) {
     answered_(tag, *std::move(error));
     return true;
   }
-  // Moves the reply to the front of the memory, where BuildReply expects it.
+  // BuildReply expects the reply at the beginning of its memory, so it is moved there.
   const size_t size = reply->size();
   std::memmove(message.bytes.get(), reply->data(), size);
   message.bytes[size] = '\0';

@@ -22,21 +22,23 @@
 
 namespace cccl_cache {
 
-/// The messages sent and received in one call of BuildMany. Not thread-safe.
+/// The messages of one call of the RPC BuildMany, which transfers many requests and replies. Not
+/// thread-safe.
 class BatchStream final : public MessageSink, public MessageSource {
  public:
-  /// Called for each reply as it arrives, with the build's number on the wire.
+  /// Called for each reply when it has arrived. The first argument is the number that Ask got.
   using Answered = std::function<void(uint64_t, Expected<BuildReply>)>;
 
   explicit BatchStream(Answered answered) : answered_(std::move(answered)) {}
 
-  /// Queues a request. The request is not copied: the stream shares it until it has been sent.
+  /// Queues a request for the daemon. The request is not copied, but shared until it is sent.
   void Ask(uint64_t number, std::shared_ptr<const RequestMessage> request);
-  /// Cancels a build. The daemon is told if it has the request; a late reply is ignored.
+  /// Cancels a build. If its request was sent, the daemon gets a message. A reply that still
+  /// arrives is ignored.
   void Cancel(uint64_t number);
-  /// Returns the builds that have no reply yet.
+  /// Returns the numbers of the builds that have no reply yet.
   [[nodiscard]] const std::set<uint64_t>& awaited() const { return awaited_; }
-  /// Ends the requests: half-closes the stream.
+  /// Half-closes the stream after the queued messages. No request may be queued afterwards.
   void Close() { closed_ = true; }
   [[nodiscard]] bool closed() const { return closed_; }
 
@@ -48,23 +50,23 @@ class BatchStream final : public MessageSink, public MessageSource {
  private:
   struct OutgoingMessage {
     uint64_t number = 0;
-    std::shared_ptr<const RequestMessage> request;  ///< null: cancel
+    std::shared_ptr<const RequestMessage> request;  ///< null: the message cancels the build
   };
 
   const Answered answered_;
   std::set<uint64_t> awaited_;
   std::deque<OutgoingMessage> outbox_;
-  OutgoingMessage said_;  ///< message_ refers to it
+  OutgoingMessage said_;  ///< the message that is being sent; message_ has references into it
   ByteChain message_;
   bool closed_ = false;
 };
 
-/// One call on one connection, for a caller that waits for several calls at once. The constructor's
-/// arguments must outlive it. The destructor ends the call; in a forked child it only closes the
-/// descriptor. Not thread-safe; does not move.
+/// One call on one connection, for a caller that waits for several calls at once. The destructor
+/// ends the call; in a forked child it only closes the descriptor. Not thread-safe. It can't be
+/// moved. The objects behind the constructor's arguments must outlive it.
 class Exchange {
  public:
-  /// The request and the reply. The body is sent first.
+  /// The arguments of a call. `body` is sent first, then the messages of `source`.
   struct Talk {
     std::string_view path;
     const ByteChain& body;
@@ -78,10 +80,10 @@ class Exchange {
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
 
-  /// Advances the call as far as possible without waiting. Returns true when it has ended.
+  /// Sends and receives without waiting. Returns true if the call has ended.
   bool Advance();
 
-  // The functions below are valid after the call has ended.
+  // The functions up to ToError() are valid after the call has ended.
   /// Returns whether the daemon answered without an error.
   [[nodiscard]] bool went_well() const {
     return call_.end() == CallEnd::kAnswered && call_.status().ok();
@@ -92,25 +94,26 @@ class Exchange {
   [[nodiscard]] bool lost_in_the_middle() const {
     return call_.end() == CallEnd::kLost && !reused_;
   }
-  /// Returns whether the daemon did not answer HTTP/2 PING.
+  /// Returns whether the call ended because the daemon did not answer an HTTP/2 PING.
   [[nodiscard]] bool silent() const { return call_.end() == CallEnd::kSilent; }
-  /// Returns the error of a call that neither succeeded nor lost its connection.
+  /// Returns the error of a call for which went_well() and lost() are both false. `socket` is the
+  /// path for the message.
   [[nodiscard]] Error ToError(const std::string& socket) const;
-  /// Shortens the keep-alive, because the call now also waits for an answer that is due within
-  /// `left`.
+  /// The call now also waits for an answer that is due within `left`, so an unresponsive daemon
+  /// must be detected sooner.
   void Hurry(std::chrono::milliseconds left) { connection_->Hurry(left); }
-  /// Returns when to call Advance even if nothing is received.
+  /// Returns the time at which Advance must be called even if nothing was received.
   [[nodiscard]] KeepAlive::Clock::time_point doubts_at() const { return connection_->doubts_at(); }
   [[nodiscard]] bool going_away() const { return connection_->going_away(); }
-  /// Releases the connection of an ended call for another call.
+  /// Returns the connection, for another call. The call must have ended.
   std::unique_ptr<Connection> TakeConnection();
 
  private:
   void Leave();
 
   std::unique_ptr<Connection> connection_;  ///< null after TakeConnection
-  const bool reused_;                       ///< whether the connection was idle before, so that it
-                                            ///< may have been stale
+  const bool reused_;                       ///< whether the connection was idle before; the daemon
+                                            ///< may have closed it meanwhile
   Readiness* const readiness_;
   Call call_;
 };

@@ -58,7 +58,8 @@ void BuildLedger::Finish(uint64_t number, Expected<BuildReply> reply) {
   Build& build = taken.mapped();
   if (!reply.ok()) return AddFinished({build.tag, std::move(reply).error()});
   auto shared = std::make_shared<const BuildReply>(*std::move(reply));
-  // The age of the result is unknown, so it counts as old as the request.
+  // It is unknown when the daemon found the result. To be safe, the entry expires as if that was at
+  // the start of the build.
   memory_.Keep(std::move(build.name), shared, build.start);
   AddReply(build, std::move(shared), {});
 }

@@ -20,9 +20,9 @@
 
 namespace cccl_cache {
 
-/// The builds of a batch: the unfinished builds by number, and the finished builds that the caller
-/// has not taken. Numbers are never reused. Results go into the result cache, which must outlive
-/// the ledger. Not thread-safe.
+/// The builds of a batch: unfinished ones by number, and finished ones that Take has not returned.
+/// A number is used only once. Results of the daemon are also stored in the result cache `memory`,
+/// which must outlive the ledger. Not thread-safe.
 class BuildLedger {
  public:
   using Clock = std::chrono::steady_clock;
@@ -30,14 +30,15 @@ class BuildLedger {
   struct Build {
     uint64_t tag;  ///< chosen by the program
     std::shared_ptr<RequestMessage> request;
-    BuildSteps steps;  ///< the daemon's calls for the request
+    BuildSteps steps;  ///< the calls that the daemon gets for this build
     RequestName name;  ///< key in the result cache
     Deadline deadline;
-    Deadline patience;  ///< end of the time that the daemon may take
+    Deadline patience;  ///< the daemon must answer before this time
     Clock::time_point start = Clock::now();
-    bool here = false;           ///< whether the daemon is no longer asked for the build
+    bool here = false;           ///< whether only the local compiler may still complete the build
     int losses = 0;              ///< number of connections that were lost during the build
-    std::string postponed = {};  ///< why the daemon asked for a later retry
+    std::string postponed = {};  ///< error with which the daemon last asked for a later retry;
+                                 ///< empty: none
   };
   struct Finished {
     uint64_t tag;
@@ -51,25 +52,27 @@ class BuildLedger {
   void AddFinished(Finished finished) { finished_.push_back(std::move(finished)); }
   /// Returns the unfinished build, or null if it has finished.
   [[nodiscard]] Build* Find(uint64_t number);
-  /// Like Find, but also returns null if the daemon is no longer asked for the build.
+  /// Like Find, but returns null if only the local compiler may still complete the build.
   [[nodiscard]] Build* FindAsked(uint64_t number);
-  /// Returns the unfinished builds with this tag.
+  /// Returns the numbers of the unfinished builds with this tag.
   [[nodiscard]] std::vector<uint64_t> WithTag(uint64_t tag) const;
-  /// Returns the unfinished builds whose patience or deadline has passed.
+  /// Returns the numbers of the unfinished builds that are late: the patience has passed, or for
+  /// builds of the local compiler, the deadline.
   [[nodiscard]] std::vector<uint64_t> Late(Clock::time_point now);
 
-  // Finishes an unfinished build.
+  // Finishes a build with a result or an error, and stores the result in the result cache.
   void Finish(uint64_t number, Expected<BuildReply> reply);
-  /// Stops the wait for the daemon: from now on only the build's own deadline counts.
+  /// From now on only the local compiler may complete the build. It is late when its deadline
+  /// passes.
   void KeepHere(uint64_t number);
   void FinishHere(uint64_t number, BuildReply reply, std::string why_local);
-  /// Returns the first finished build, or none if none has finished.
+  /// Removes and returns the build that finished first. None: no build has finished.
   std::optional<Finished> Take();
 
   [[nodiscard]] bool any_finished() const { return !finished_.empty(); }
   [[nodiscard]] bool any_open() const { return !builds_.empty(); }
   [[nodiscard]] size_t size() const { return builds_.size() + finished_.size(); }
-  /// Returns a time before which no build is late.
+  /// Returns a time before which Late returns nothing.
   [[nodiscard]] Clock::time_point soonest() const { return soonest_; }
 
  private:

@@ -101,8 +101,8 @@ std::optional<Expected<BuildReply>> BuildSteps::Took(BuildStep step, Expected<Bu
     reply_ = *std::move(reply);
     return std::nullopt;
   }
-  // The second reply is a hit of the artifact that the first reply made, so the outcome is that of
-  // the first reply.
+  // The second call, which fetches the contents, is a hit: the first call made the artifacts. The
+  // caller gets the outcome of the first call with the contents of the second.
   if (!reply_ || !reply_->SameArtifacts(*reply)) return reply;
   reply_->TakeContents(*std::move(reply));
   return *std::exchange(reply_, std::nullopt);
@@ -115,10 +115,10 @@ bool BuildSteps::MayGoOn(BuildStep step, const Error& error) {
       daemon_.NoteElsewhere();
       return true;
     case CCCL_CACHE_PROTOCOL:
-      // A daemon of an older version does not know the call.
+      // The daemon is older than this client and does not know BuildWithFiles.
       return step == BuildStep::kBuildWithFiles && !std::exchange(no_files_, true);
     case CCCL_CACHE_UPLOAD_NEEDED:
-      // The daemon has lost the uploads if it was restarted in between.
+      // A daemon that was restarted after the uploads does not have them any more.
       request_.InlineAll();
       return ++repairs_ <= kMaxRepairs;
     case CCCL_CACHE_TOO_LARGE:

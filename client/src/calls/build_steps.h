@@ -16,19 +16,21 @@
 
 namespace cccl_cache {
 
-/// The calls that a build may need before it has a reply. Those before kBuild prepare it.
+/// The kinds of calls that a build may need. The calls before kBuild prepare the build.
 enum class BuildStep {
-  kLearnLimit,      ///< asks for the message size limit
-  kSendAhead,       ///< uploads the next contents, which make the request too large for one message
-  kBuild,           ///< one message each way; a batch has a stream for it
-  kBuildWithFiles,  ///< answers the daemon's questions about files, takes a reply of any size
-  kBuildInChunks,   ///< takes a reply of any size
+  kLearnLimit,      ///< asks the daemon for its message size limit
+  kSendAhead,       ///< uploads one of the contents, because the request is too large for one
+                    ///< message
+  kBuild,           ///< one request and one reply; a batch uses a shared stream for it
+  kBuildWithFiles,  ///< also answers the daemon's questions about files; the reply may have any
+                    ///< size
+  kBuildInChunks,   ///< the reply may have any size
 };
 
-/// The messages of one step's call. Not thread-safe, does not move.
+/// The messages of one call. Not thread-safe. It can't be moved.
 class BuildCall {
  public:
-  /// The request must outlive it.
+  /// `request` must outlive this object.
   BuildCall(BuildStep step, RequestMessage* request, const DaemonStub& daemon);
   BuildCall(const BuildCall&) = delete;
   BuildCall& operator=(const BuildCall&) = delete;
@@ -37,53 +39,56 @@ class BuildCall {
   [[nodiscard]] const char* path() const;
   [[nodiscard]] const ByteChain& body() const { return body_; }
   [[nodiscard]] MessageSink* sink();
-  /// Returns the source of further messages; null if only the body is sent.
+  /// Returns the source of the messages after the body. Null: there are none.
   [[nodiscard]] MessageSource* source();
 
-  // Valid after the daemon has answered without an error:
+  // The functions below are valid after a call that the daemon answered without an error.
   [[nodiscard]] const Message& message() { return single_.message(); }
-  /// Replaces the uploaded contents in the request by their digest.
+  /// In the request, replaces the contents that were uploaded by their digest.
   Expected<Done> NameUpload();
   Expected<BuildReply> TakeReply();
 
  private:
   const BuildStep step_;
   RequestMessage& request_;
-  std::optional<size_t> sent_ahead_;  ///< place of the blob
+  std::optional<size_t> sent_ahead_;  ///< index in blobs() of the uploaded contents
   ByteChain body_;
   SingleMessage single_;
   ChunkedReply chunked_;
   std::optional<BuildConversation> conversation_;
 };
 
-/// The sequence of calls of one build: it determines the next call, and handles the end of each
-/// call. A single build makes the calls one after the other; a batch interleaves the calls of many
-/// builds. Not thread-safe.
+/// Determines which calls a build needs, one after the other: next() names the next call, and Took
+/// handles its end. For a single build, DaemonStub makes the calls; for a batch, DaemonBuilds. Not
+/// thread-safe.
 class BuildSteps {
  public:
-  /// Both must outlive it.
+  /// `daemon` and `request` must outlive this object.
   BuildSteps(DaemonStub* daemon, RequestMessage* request) : daemon_(*daemon), request_(*request) {}
 
   [[nodiscard]] BuildStep next() const;
-  /// Replaces kBuild by calls that answer questions and take a reply of any size, for a build that
-  /// can't use the stream of its batch.
+  /// From now on next() returns calls that can answer questions about files and take a reply of any
+  /// size, in place of kBuild. For a build that can't use the stream of its batch.
   void GoApart() { apart_ = true; }
-  /// Handles the end of a call. Returns the build's reply or error; none if another step follows.
+  /// Handles the end of a call. Returns the result of the build. None: the build needs another
+  /// call.
   std::optional<Expected<BuildReply>> Took(BuildCall* call, const Expected<Done>& called);
-  /// As above, for the reply alone.
+  /// The same for a call of which only the result is known.
   std::optional<Expected<BuildReply>> Took(BuildStep step, Expected<BuildReply> reply);
 
  private:
-  /// Returns whether another step may succeed after this error.
+  /// Returns whether another call may succeed after this error, and prepares that call.
   bool MayGoOn(BuildStep step, const Error& error);
 
   DaemonStub& daemon_;
   RequestMessage& request_;
   bool apart_ = false;
   bool no_files_ = false;            ///< the daemon does not know kBuildWithFiles
-  int repairs_ = 0;                  ///< errors whose cause the next steps repair
-  std::optional<Error> too_large_;   ///< the error for which the message size limit must be asked
-  std::optional<BuildReply> reply_;  ///< a reply whose contents must still be fetched
+  int repairs_ = 0;                  ///< number of errors so far after which another call was made
+  std::optional<Error> too_large_;   ///< set: the message size limit must be asked for, because of
+                                     ///< this error
+  std::optional<BuildReply> reply_;  ///< set: a reply without its contents, which must still be
+                                     ///< fetched
 };
 
 }  // namespace cccl_cache

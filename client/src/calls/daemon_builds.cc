@@ -11,9 +11,10 @@
 namespace cccl_cache {
 namespace {
 
-// A stream lives as long as it has builds, and each build has its own deadline.
+// Effectively no timeout: a stream ends when it has no more builds, and each build has its own
+// deadline.
 constexpr std::chrono::hours kStreamTimeout{24};
-// A build that has lost its connection twice is not retried.
+// Number of lost connections after which a build fails.
 constexpr int kMaxLosses = 2;
 constexpr const char* kManyPath = "/cccl_cache.v1.Build/BuildMany";
 
@@ -61,7 +62,7 @@ void DaemonBuilds::GoOn() {
     streams_.remove_if([this](Stream& stream) { return TryToEnd(&stream); });
     StartOwnCalls();
     own_calls_.remove_if([this](OwnCall& call) { return TryToEnd(&call); });
-    // The reply to one call may unblock another call.
+    // A reply may allow the next build to be sent.
   } while ((may_ask() || may_start_own_call()) && !backoff_.waiting(Clock::now()));
 }
 
@@ -98,7 +99,8 @@ void DaemonBuilds::AskOnStream() {
 }
 
 DaemonBuilds::Stream* DaemonBuilds::OpenStream() {
-  // A closing stream gets no more builds, so that new builds do not wait for its last reply.
+  // A stream that is closing takes no more builds. A new stream is opened at once, so that new
+  // builds need not wait for the last reply on the old one.
   if (!streams_.empty() && !streams_.back().talk.closed() &&
       !streams_.back().exchange.going_away()) {
     return &streams_.back();
@@ -118,7 +120,7 @@ DaemonBuilds::Stream* DaemonBuilds::OpenStream() {
 bool DaemonBuilds::TryToEnd(Stream* stream) {
   bool ended = stream->exchange.Advance();
   if (!ended && stream->talk.awaited().empty()) {
-    // The stream is closed, because the daemon allows only a few such streams per user.
+    // The stream has no builds. It is closed, because the daemon limits the streams of each user.
     stream->talk.Close();
     ended = stream->exchange.Advance();
   }
@@ -143,7 +145,7 @@ void DaemonBuilds::EndOf(Stream* stream) {
     for (const uint64_t number : left) Lose(number, exchange.lost_in_the_middle(), back);
     return;
   }
-  // An error of the stream does not fail its builds.
+  // An error of the stream is not an error of its builds: each of them now gets its own call.
   backoff_.Answered(Clock::now());
   for (const uint64_t number : left) {
     builds_.FindAsked(number)->steps.GoApart();
@@ -164,7 +166,7 @@ void DaemonBuilds::StartOwnCalls() {
 }
 
 bool DaemonBuilds::TryToEnd(OwnCall* call) {
-  // The build has finished or is compiled locally, so the call ends.
+  // The build has finished, or only the local compiler may complete it. The call is not needed.
   if (builds_.FindAsked(call->number) == nullptr) return true;
   if (!call->exchange.Advance()) return false;
   EndOf(call);

@@ -23,25 +23,27 @@
 
 namespace cccl_cache {
 
-/// The builds of a batch that the daemon does, over a call of BuildMany. A build gets its own calls
-/// if the daemon can't open its files, if the request or reply is too large for a message, or if
-/// the daemon has no such stream. After a lost connection, or if the daemon has no room, a build is
-/// retried until its patience ends. Not thread-safe; the constructor's arguments must outlive it.
+/// The builds of a batch that the daemon is to complete. They share a stream, that is, a call of
+/// the RPC BuildMany. A build gets calls of its own if the daemon can't open its files, if its
+/// request or reply is too large for a message, or if the stream fails. A build is sent again after
+/// a lost connection, and when the daemon has room again, until its patience ends. Not thread-safe.
+/// The arguments of the constructor must outlive it.
 class DaemonBuilds {
  public:
   using Clock = std::chrono::steady_clock;
-  /// Called with the reason for each build that the daemon does not complete.
+  /// Called for each build that the daemon does not complete, with its number and the error.
   using Failed = std::function<void(uint64_t, Error)>;
 
   DaemonBuilds(DaemonStub* daemon, Fallback* fallback, BuildLedger* builds, Readiness* readiness,
                Failed failed);
 
   void Add(uint64_t number);
-  /// Stops waiting for a build's reply.
+  /// Cancels a build, because its reply is not needed any more.
   void Drop(uint64_t number);
-  /// Advances all builds as far as possible without waiting. Replies go into the ledger.
+  /// Sends and receives without waiting. Results go into the ledger.
   void GoOn();
-  /// Returns the time at which GoOn must be called even if nothing is received. None: no such time.
+  /// Returns the time at which GoOn must be called even if nothing was received. None: there is
+  /// none.
   [[nodiscard]] std::optional<Clock::time_point> wakes_at() const;
 
  private:
@@ -53,20 +55,20 @@ class DaemonBuilds {
     Exchange exchange;
   };
 
-  /// A step of a build with a call of its own.
+  /// A call for one build.
   struct OwnCall {
     OwnCall(uint64_t number, const BuildLedger::Build& build, Channel::Taken taken,
             const DaemonStub& daemon, Readiness* readiness);
 
     const uint64_t number;
-    const std::shared_ptr<RequestMessage> request;  ///< the messages refer to it
+    const std::shared_ptr<RequestMessage> request;  ///< must live as long as `messages`
     BuildCall messages;
     Exchange exchange;
   };
 
   void AskOnStream();
   void StartOwnCalls();
-  // Ends the stream if its call has ended. Returns false if the call continues.
+  // Handles the end of the call, if it has ended. Returns false if it continues.
   bool TryToEnd(Stream* stream);
   bool TryToEnd(OwnCall* call);
   void EndOf(Stream* stream);
@@ -77,18 +79,19 @@ class DaemonBuilds {
     return !apart_.empty() && own_calls_.size() < kMaxOwnCalls;
   }
   [[nodiscard]] size_t asked() const;
-  /// Returns the stream that takes more builds, or null.
+  /// Returns a stream to which builds can be added. Null: there is no connection.
   [[nodiscard]] Stream* OpenStream();
-  /// Returns a connection. None: retry later, or all builds that waited for a connection have
-  /// failed.
+  /// Returns a connection. None: the caller must retry later, or all waiting builds have failed.
   std::optional<Channel::Taken> Connect();
   void FailWaiting(const Error& error);
 
-  /// Returns whether the daemon asked for a later retry.
+  /// If the daemon asked for a later retry, queues the build again and returns true.
   bool Postpone(uint64_t number, const Error& error);
-  /// Finishes the build, or starts its next step if there is no reply.
+  /// Handles the result of a call: finishes the build, or queues it for its next call if there is
+  /// none.
   void Answer(uint64_t number, std::optional<Expected<BuildReply>> reply);
-  /// Handles a lost connection of a build. `back`: whether the daemon may return in time.
+  /// Handles a lost connection: queues the build again, or fails it. `back`: whether the daemon may
+  /// come back in time. `in_the_middle`: whether the daemon may have begun the build.
   void Lose(uint64_t number, bool in_the_middle, bool back);
 
   static constexpr size_t kMaxOwnCalls = 8;

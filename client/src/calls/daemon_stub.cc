@@ -13,15 +13,17 @@
 namespace cccl_cache {
 namespace {
 
-// The protocol's limit for the data of a chunk, and room for the other fields.
+// The protocol's limit for the data of one chunk in bytes, and the maximum size of a chunk's other
+// fields.
 constexpr size_t kMaxChunk = size_t{1} << 20;
 constexpr size_t kChunkHead = 16;
-// Maximum size of an uploaded blob's reference in a request.
+// Maximum bytes that the reference to an uploaded blob takes in a request. Smaller blobs are not
+// uploaded.
 constexpr size_t kUploadName = 64;
 
 constexpr const char* kExplainPath = "/cccl_cache.v1.Admin/Explain";
 
-// SERVING of grpc.health.v1.
+// The value SERVING of grpc.health.v1.HealthCheckResponse.
 constexpr uint64_t kServing = 1;
 
 }  // namespace

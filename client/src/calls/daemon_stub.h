@@ -16,66 +16,67 @@
 
 namespace cccl_cache {
 
-/// A build's reply, with the duration of the whole call.
+/// The reply of a build, and the duration of the whole call.
 struct TimedReply {
   std::shared_ptr<const BuildReply> reply;
   std::chrono::microseconds total;
-  std::string why_local{};  ///< why the build was compiled locally; empty if the daemon did it
+  std::string why_local{};  ///< why the local compiler did the build; empty: the daemon did it
   bool from_memory =
-      false;  ///< from this process' cache: the reply's timings describe an earlier build
+      false;  ///< from the result cache; the timings in the reply describe an earlier build
 };
 
 class BuildSteps;
 
-/// The daemon's RPCs as functions. Thread-safe.
+/// Functions for the daemon's RPCs. Thread-safe.
 class DaemonStub {
  public:
   static constexpr const char* kInfoPath = "/cccl_cache.v1.Info/Get";
   static constexpr const char* kToolchainsPath = "/cccl_cache.v1.Admin/Toolchains";
 
-  /// Opens a stub; the arguments are as in Channel.
+  /// The arguments are those of Channel.
   explicit DaemonStub(Expected<std::string> socket,
                       std::chrono::milliseconds patience = KeepAlive::kMax)
       : channel_(std::move(socket), patience) {}
 
-  /// Runs a build. Sends files as the daemon asks for them, if it can't open the files of this
-  /// process. Uploads contents that make the request too large for one message, and fetches
-  /// artifacts in chunks if the reply is too large. Learns the message size limit from a daemon
-  /// that refuses a message.
+  /// Runs a build. If the daemon can't open the files of this process, sends the files that it asks
+  /// for. If the request is too large for one message, uploads contents first; if the reply is,
+  /// fetches the artifacts in chunks. If the daemon refuses a message as too large, asks for its
+  /// limit.
   Expected<TimedReply> Build(RequestMessage* request, Deadline deadline);
 
-  /// Returns the ExplainReply of a build: why it is a miss, without building. Uploads large
-  /// contents as for a build.
+  /// Returns an encoded ExplainReply, which says whether the build is a hit or why not. Nothing is
+  /// compiled. Uploads contents first if the request is too large for one message.
   Expected<Message> Explain(RequestMessage* request, Deadline deadline);
 
-  /// Returns the ToolchainsReply, with the default toolchain of a machine without a driver.
+  /// Returns an encoded ToolchainsReply. Its default toolchain is that of a machine without a
+  /// driver.
   Expected<Message> Toolchains(Deadline deadline) { return Ask(kToolchainsPath, deadline); }
-  /// Returns the InfoReply.
+  /// Returns an encoded InfoReply.
   Expected<Message> Info(Deadline deadline) { return Ask(kInfoPath, deadline); }
-  /// Returns whether the daemon reports SERVING.
+  /// Returns whether the daemon's health service reports SERVING.
   Expected<bool> Health(Deadline deadline);
 
-  // For BuildSteps: the facts about the daemon that earlier calls have shown.
+  // Functions for BuildSteps, about properties of the daemon that earlier calls have shown.
   /// Returns whether the request fits into one message, with the other fields of a call.
   [[nodiscard]] bool Fits(const RequestMessage& request) const;
-  /// Returns the index in blobs() of the next blob to upload before the request. None: no upload is
-  /// needed, or no upload would help.
+  /// Returns the index in blobs() of the largest blob that can still be uploaded. None: the request
+  /// fits into one message, or no upload would make it smaller.
   [[nodiscard]] std::optional<size_t> NextToSendAhead(const RequestMessage& request) const;
-  /// Appends the messages that upload `contents`, which must outlive `body`.
+  /// Appends the messages that upload `contents` to `body`. The contents must outlive `body`.
   void AppendUpload(std::string_view contents, ByteChain* body) const;
   [[nodiscard]] static Expected<std::string> ReadUpload(const Message& message);
-  /// Stores the message size limit of an InfoReply, if it is lower than assumed.
+  /// Lowers the message size limit to that of an InfoReply. A higher limit is ignored.
   void NoteLimit(const Message& info);
-  /// Returns whether the daemon could not open this client's files once, so that it asks for them.
+  /// Returns whether the daemon failed to open files of this client. If so, later builds send them.
   [[nodiscard]] bool elsewhere() const { return elsewhere_; }
   void NoteElsewhere() { elsewhere_ = true; }
 
-  /// Returns the channel, for the long calls of DaemonBuilds and DepositCalls.
+  /// Returns the channel, for calls that other classes make themselves.
   [[nodiscard]] Channel& channel() { return channel_; }
   [[nodiscard]] const std::string& socket() const { return channel_.socket(); }
 
  private:
-  /// Makes the build's next call. Returns the reply or error; none if another step follows.
+  /// Makes the next call of a build. Returns the build's result. None: another call must follow.
   std::optional<Expected<BuildReply>> MakeCall(BuildSteps* steps, RequestMessage* request,
                                                Deadline deadline);
   /// Makes a call with an empty request.
@@ -85,7 +86,7 @@ class DaemonStub {
   Channel channel_;
   /// The daemon's message size limit in bytes; the default until a lower limit is known.
   std::atomic<size_t> message_limit_{size_t{16} << 20};
-  /// Set if the daemon could not open this client's files, so that it asks for them.
+  /// See elsewhere().
   std::atomic<bool> elsewhere_{false};
 };
 

@@ -16,7 +16,7 @@
 namespace cccl_cache {
 namespace {
 
-/// Returns an encoded DepositKey.
+/// Returns the encoded DepositKey message. `wait` is the longest time that the daemon waits.
 std::string Encode(const DepositQuestion& question, std::chrono::milliseconds wait = {}) {
   using Field = fields::DepositKey;
   ProtoWriter key;
@@ -69,7 +69,8 @@ Error NulInName() {
   return {CCCL_CACHE_INVALID_REQUEST, "a namespace or a field's name holds a NUL: only values may"};
 }
 
-/// The protocol's limit for a request without a build, and the bytes around one key in it.
+/// The protocol's limit in bytes for requests other than builds, and the bytes that the encoding
+/// adds to a key.
 constexpr size_t kMaxTouched = 4096;
 constexpr size_t kAroundKey = 4;
 
@@ -118,7 +119,7 @@ Expected<std::vector<DepositDescription>> DepositCalls::List(Deadline deadline) 
     }
     if (!sink.received() || !reply.ok()) return NotUnderstood("a question for deposits");
     if (!more) return all;
-    // Without this check, a page that does not advance would be requested for ever.
+    // If a page has no key after the last known one, this loop would never end.
     if (all.empty() || all.back().key <= after) return NotUnderstood("a question for deposits");
   }
 }

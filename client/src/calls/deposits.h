@@ -17,7 +17,7 @@
 
 namespace cccl_cache {
 
-/// The arguments of an acquire. All views must outlive the call.
+/// The key of a deposit. All views must be valid until the call returns.
 struct DepositQuestion {
   struct Field {
     std::string_view name;
@@ -33,7 +33,8 @@ struct FoundDeposit {
   std::string contents;
 };
 
-/// The holder of the lease failed, so this caller has no lease and continues without one.
+/// The result of an acquire if the client with the lease failed. This caller makes the contents
+/// without a lease and can't publish them.
 struct ReleasedLease {
   std::string key;
 };
@@ -48,25 +49,27 @@ struct DepositDescription {
   uint64_t used_at = 0;
 };
 
-/// The RPCs of the service Deposit as functions. Thread-safe. The channel must outlive it.
+/// Functions for the RPCs of the service Deposit. Thread-safe. The channel must outlive it.
 class DepositCalls {
  public:
   using Acquired = std::variant<FoundDeposit, std::unique_ptr<HeldLease>, ReleasedLease>;
 
   explicit DepositCalls(Channel& channel) : channel_(channel) {}
 
-  /// Waits for at most `timeout`.
+  /// Returns the deposit or the lease. Waits for at most `timeout` while another client has the
+  /// lease.
   Expected<Acquired> Acquire(const DepositQuestion& question, std::chrono::milliseconds timeout);
   Expected<std::vector<DepositDescription>> List(Deadline deadline);
   Expected<bool> Remove(std::string_view key, Deadline deadline);
-  /// Records a use of each deposit that exists. Sends as few messages as can hold the keys.
+  /// Records a use of each of the deposits that exist. Sends more than one message if the keys are
+  /// too large for one.
   Expected<Done> Touch(const std::vector<DepositQuestion>& questions, Deadline deadline);
 
  private:
   Channel& channel_;
 };
 
-/// Returns the number of a group, given by its name on this machine or as a number.
+/// Returns the id of a group. `name` is a group name of this machine, or the id in decimal.
 /// CCCL_CACHE_INVALID_REQUEST: there is no such group.
 [[nodiscard]] Expected<uint32_t> FindGroup(const std::string& name);
 

@@ -48,15 +48,16 @@ Deadline Fallback::PatienceFor(Deadline deadline) const {
 }
 
 void Fallback::Failed(cccl_cache_status status, Clock::duration waited) {
-  // The caller's own deadline proves nothing about the daemon, which may still be compiling.
+  // Only a passed `local_after` counts as a failure of the daemon. If the caller's own deadline
+  // passed, the daemon may still be compiling.
   const bool bound_passed = status == CCCL_CACHE_DEADLINE && policy_.local_after.count() > 0 &&
                             waited >= policy_.local_after;
-  // These failures cost the caller time, and would cost the next caller as much.
+  // The caller has lost time by this failure. The pause of the circuit breaker saves the next
+  // caller from it.
   if (bound_passed || status == CCCL_CACHE_UNAVAILABLE) rest_.Failed(Clock::now(), waited);
 }
 
-// Returns whether a local compile may succeed. An input that crashed the daemon's compiler would
-// crash the same compiler here.
+// A crash of the daemon's compiler is excluded: the same input would crash the local compiler too.
 bool Fallback::MayDoBetter(cccl_cache_status status, Deadline deadline) const {
   return policy_.local && status != CCCL_CACHE_WORKER_CRASHED && !deadline.Passed();
 }
@@ -93,8 +94,8 @@ Error Fallback::WithoutAdvice(Error why) {
 }
 
 Error Fallback::AfterLocal(Error error, const Error& why) {
-  // The local compiler refused the input too. The daemon's message is the same, perhaps with the
-  // number of its request.
+  // If the local compiler refused the input like the daemon, both messages are the same, except
+  // that the daemon may append the number of its request.
   const bool same =
       why.message == error.message || why.message.starts_with(error.message + " [request ");
   if (same && !error.message.empty()) return error;

@@ -15,42 +15,49 @@
 
 namespace cccl_cache {
 
-/// The policy for builds that the daemon does not complete.
+/// What happens to builds that the daemon does not complete.
 struct FallbackPolicy {
-  bool local = true;                         ///< compile them in this client's child process
-  std::chrono::milliseconds local_after{0};  ///< also compile builds locally that take the daemon
+  bool local = true;                         ///< whether a child process of this client compiles
+                                             ///< them
+  std::chrono::milliseconds local_after{0};  ///< also compile a build locally if the daemon takes
                                              ///< longer than this; 0: no limit
   std::string compiler;  ///< path of cccl-cache-compile; empty: the installed one
-  bool quiet = false;    ///< whether to write no line to standard error about the first local build
+  bool quiet = false;    ///< whether the first local compile of the process writes no line to
+                         ///< standard error
 };
 
-/// Builds with the daemon, or with the local compiler if the policy allows it. Thread-safe and
-/// fork-safe.
+/// Gives a build to the daemon and, if the daemon does not complete it and the policy allows it, to
+/// the local compiler. Thread-safe. It can be used in a forked child.
 class Fallback {
  public:
   explicit Fallback(FallbackPolicy policy) : policy_(std::move(policy)) {}
 
   Expected<TimedReply> Build(DaemonStub* daemon, RequestMessage* request, Deadline deadline);
 
-  // The steps of Build, for BuildBatch, which runs many builds at once.
+  // The functions below are the parts of Build. BuildBatch calls them, because it runs many builds
+  // at once.
 
-  /// Returns why the daemon at this socket must not be asked now. None: it may be asked.
+  /// Returns an error if the daemon failed recently and must not be asked now. None: it may be
+  /// asked.
   [[nodiscard]] std::optional<Error> NotAsked(const std::string& socket) const;
-  /// Returns how long the daemon may take for a build with that deadline.
+  /// Returns the time before which the daemon must answer a build with this deadline.
   [[nodiscard]] Deadline PatienceFor(Deadline deadline) const;
-  // Record the daemon's result for a build, and how long the build waited.
+  // Both record for the circuit breaker whether the daemon answered. `waited` is the time that the
+  // build has waited.
   void Answered() { rest_.Answered(); }
   void Failed(cccl_cache_status status, CircuitBreaker::Clock::duration waited);
-  /// Returns whether a build is compiled locally after the daemon failed with this status.
+  /// Returns whether the local compiler may complete a build after this error of the daemon.
   [[nodiscard]] bool MayDoBetter(cccl_cache_status status, Deadline deadline) const;
   /// Starts the local compiler. `why` is the daemon's error, for messages. The request must outlive
   /// the compiler.
   Expected<std::unique_ptr<LocalCompiler>> Start(RequestMessage* request, const Error& why) const;
-  /// Returns the daemon's error without its advice to compile locally.
+  /// Returns the daemon's error without the part of the message that advises a local compile.
   [[nodiscard]] static Error WithoutAdvice(Error why);
-  /// Returns the error of a build for which the local compile failed too.
+  /// Returns the error of a build that failed in the local compiler (`error`) after the daemon
+  /// (`why`).
   [[nodiscard]] static Error AfterLocal(Error error, const Error& why);
-  /// Records a local compile and its reason; may write the line to standard error.
+  /// Called after a local compile. Writes a line with the reason to standard error, once per
+  /// process, unless the policy is quiet.
   void Note(const std::string& why) const;
 
  private:

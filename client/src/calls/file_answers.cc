@@ -29,11 +29,12 @@
 namespace cccl_cache {
 namespace {
 
-// The largest total size of the kept names. The names in all of CCCL have some 100 KB.
+// Maximum total size of `names_` in bytes. The names in all headers of CCCL together have some 100
+// KB.
 constexpr size_t kMaxNameBytes = size_t{16} << 20;
 
-// Returns the name without "." and repeated slashes, so that all its spellings are equal. ".."
-// stays, because only the kernel can resolve it.
+// Returns the name without "." and repeated slashes, so that equal names have one spelling. ".." is
+// kept, because only the kernel can resolve it.
 std::string Tidy(std::string_view name) {
   std::string tidy(name.starts_with('/') ? "/" : "");
   while (!name.empty()) {
@@ -62,7 +63,7 @@ std::string_view DirectoryOf(std::string_view path) {
   return path.substr(0, std::max<size_t>(path.rfind('/'), 1));
 }
 
-// The characters that names usually consist of.
+// Returns whether the character is usual in the names of files.
 bool IsOfName(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
          std::string_view("_./~-+@%").find(c) != std::string_view::npos;
@@ -74,9 +75,9 @@ std::string Absolute(std::string_view path, std::string_view working_directory) 
   return Tidy(std::string(working_directory).append("/").append(path));
 }
 
-// The daemon's limit in bytes for a file that it reads itself.
+// Maximum size of an answered file in bytes. The daemon has the same limit for files that it reads.
 constexpr uint64_t kMaxBytes = uint64_t{64} << 20;
-// The largest number of reads of a file that changes during each read.
+// Maximum number of attempts to read a file that changes during the read.
 constexpr int kMaxAttempts = 5;
 
 OwnFile Refused(std::string reason) {
@@ -86,7 +87,7 @@ OwnFile Refused(std::string reason) {
   return file;
 }
 
-// Returns the answer for a failed system call on the path.
+// Returns the answer about a path for which a system call failed with this errno.
 OwnFile AfterError(int error) {
   if (error == EACCES) {
     return Refused(std::string(std::strerror(error)) +
@@ -112,10 +113,10 @@ bool IsPseudoFile(int file) {
   return KindOf(system, {}) == FileSystem::kKernel;
 }
 
-// Returns none if the file changed during the read.
+// Reads a file and returns the answer. None: the file was changed or replaced during the read.
 std::optional<OwnFile> ReadRegular(const std::string& path, bool contents) {
-  // The path was a regular file a moment ago. If it is a FIFO now, O_NONBLOCK avoids a wait for a
-  // writer.
+  // The file may have been replaced by a FIFO after the caller checked it. With O_NONBLOCK, open
+  // does not wait for a writer of the FIFO.
   const FileDescriptor opened(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (!opened.valid()) return errno == ENOENT ? std::nullopt : std::optional(AfterError(errno));
   struct statx before {};
@@ -144,13 +145,13 @@ std::optional<OwnFile> ReadRegular(const std::string& path, bool contents) {
   return file;
 }
 
-// Small contents share a message, up to this size in bytes.
+// Contents are collected in one message up to this size in bytes, and answers up to this number.
 constexpr size_t kEnoughContents = size_t{256} << 10;
 constexpr size_t kEnoughAnswers = 512;
-// If files are slow to read, a message is sent after this time, so that the daemon does not give
-// up.
+// If files are slow to read, the answers so far are sent after this time. Otherwise the daemon
+// might give up.
 constexpr std::chrono::seconds kLongEnough{1};
-// Far more questions than a daemon sends before it has an answer.
+// Maximum number of unanswered questions. A correct daemon has far fewer.
 constexpr size_t kMaxQuestions = 1'000'000;
 
 void ReadNvrtc(ProtoReader nvrtc, AskableFiles::Program* program) {
@@ -209,7 +210,7 @@ void AskableFiles::AddDirectories() {
   add(name.substr(0, name.rfind('/') + 1));
   const auto parsed = ParseOptions(BuildKind::kNvrtc, program_->options);
   const auto* const options = std::get_if<std::vector<ParsedOption>>(&parsed);
-  if (options == nullptr) return;  // a daemon refuses such options
+  if (options == nullptr) return;  // the daemon refuses such options too
   for (const ParsedOption& option : *options) {
     if (option.rule != nullptr && option.rule->names_directory) add(option.value);
   }
@@ -273,7 +274,7 @@ void AskableFiles::Learn(std::string_view text, bool all) {
       ++at;
       continue;
     }
-    // A name that a macro turns into a string, or an option.
+    // A name without quotes, which a macro may turn into a string, or a part of an option.
     size_t end = at;
     while (end < text.size() && IsOfName(text[end])) ++end;
     Keep(text.substr(at, std::min<size_t>(end - at, PATH_MAX)), false);
@@ -341,7 +342,7 @@ bool BuildConversation::TakeQuestion(std::string_view question) {
     if (number == Field::kPath) asked.path = reader.View();
     if (number == Field::kContents) asked.contents = reader.Number() != 0;
   }
-  // Relative names may mean other files in the daemon.
+  // A relative name could mean another file in the daemon than in this process.
   const bool sound =
       reader.ok() && asked.path.starts_with('/') && asked.path.find('\0') == std::string::npos;
   if (!sound || questions_.size() >= kMaxQuestions) return false;

@@ -27,8 +27,8 @@ namespace fs = std::filesystem;
 constexpr std::string_view kNvrtcLibrary = "libnvrtc.so";
 constexpr std::string_view kBuiltins = "libnvrtc-builtins.so.";
 
-/// Returns the name under which the digest of a file with this stamp is kept. It is the same as
-/// that of client/python/cccl_cache/_plugin/file_digests.py.
+/// Returns the key of a file's digest in the cache directory, made from the file's stamp. The
+/// Python package (client/python/cccl_cache/_plugin/file_digests.py) uses the same keys.
 std::string NameOf(const std::string& stamp) {
   return Sha256("['/']" + DigestOfStamps({&stamp, 1}).Hex()).Hex();
 }
@@ -45,11 +45,12 @@ std::optional<Digest> DigestOfContents(int file) {
   }
 }
 
-/// Digests of files, kept in the user's cache directory under the files' stamps. For a short time
-/// only, like StampReader. Not thread-safe.
+/// Computes digests of files and keeps them in the user's cache directory, with the files' stamps
+/// as keys. Use an object for a short time only, like StampReader. Not thread-safe.
 class Digests {
  public:
-  /// Returns the stamp of the file at a path as a text. None if the stamp proves nothing.
+  /// Returns the stamp of the file at a path as text. None: an equal stamp would not prove equal
+  /// contents.
   std::optional<std::string> StampOf(const std::string& path) {
     const FileDescriptor file(open(path.c_str(), O_PATH | O_CLOEXEC));
     const auto read = file.valid() ? stamps_.Of(file.get()) : std::nullopt;
@@ -57,12 +58,13 @@ class Digests {
     return stamps_.TextOf(read->stamp);
   }
 
-  /// Returns the digest that is kept under a stamp.
+  /// Returns the digest in the cache directory for this stamp. None: there is none.
   std::optional<Digest> Kept(const std::string& stamp) {
     return Digest::FromHex(cache_.Get(NameOf(stamp)).value_or(""));
   }
 
-  /// Returns the digest of the file at a path. Reads the file if its digest is not kept.
+  /// Returns the digest of the file at a path, and reads the file only if the cache directory has
+  /// no digest. None: the file can't be read, or it changed during the read.
   std::optional<Digest> Of(const std::string& path) {
     const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
     const auto before = file.valid() ? stamps_.Of(file.get()) : std::nullopt;
@@ -83,7 +85,8 @@ class Digests {
   const UserCache cache_ = UserCache::Of("digests");
 };
 
-/// Returns the names in a directory that begin with `begin`.
+/// Returns the names in a directory that begin with `begin`. The result is empty if the directory
+/// can't be read.
 std::vector<std::string> NamesIn(const std::string& directory, std::string_view begin) {
   std::vector<std::string> names;
   const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(directory.c_str()), closedir);
@@ -93,7 +96,8 @@ std::vector<std::string> NamesIn(const std::string& directory, std::string_view 
   return names;
 }
 
-/// `contents` has the digests of the library and, for libnvrtc, of its builtins.
+/// Returns the id of a component. `contents` has the digests of the library and, for libnvrtc, of
+/// its builtins.
 Digest ComponentIdOf(const std::vector<Digest>& contents) {
   return ComponentId(contents[0], contents.size() > 1 ? std::optional(contents[1]) : std::nullopt);
 }

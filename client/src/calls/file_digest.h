@@ -11,36 +11,38 @@
 
 namespace cccl_cache {
 
-/// Returns a digest of the stamps of the files at these paths. An unchanged digest proves unchanged
-/// contents, also for other processes. None if a stamp proves nothing (StampReader). Thread-safe.
+/// Returns a digest of the stamps of the files at these paths. As long as the digest is the same,
+/// the contents are the same, also for other processes. None: a stamp can't prove that
+/// (StampReader). Thread-safe.
 [[nodiscard]] std::optional<Digest> StampOfFiles(std::span<const std::string> paths);
 
-/// Returns the SHA-256 of a file's bytes. None if the file can't be read or changes during the
-/// read. If the file's stamp proves anything, the digest is kept under it in the user's cache
-/// directory, so that another process need not read the file. Thread-safe.
+/// Returns the SHA-256 of a file's contents. None: the file can't be read, or it changed during the
+/// read. If the file's stamp proves its contents (StampReader), the digest is kept in the user's
+/// cache directory, so that later calls and other processes need not read the file. Thread-safe.
 [[nodiscard]] std::optional<Digest> DigestOfFile(const std::string& path);
 
-/// The files that make up a compiler.
+/// The files of a compiler library.
 struct Component {
-  /// The libnvrtc or libnvJitLink, without links, and then libnvrtc's builtins.
+  /// Real paths: libnvrtc and then its builtins, or libnvJitLink alone.
   std::vector<std::string> files;
-  /// The path beside libnvrtc from which its builtins are loaded. If they have several names, it is
-  /// the shortest, which is that of the release. The other names add a build number.
+  /// The path, beside libnvrtc, from which libnvrtc loads its builtins. Several links may lead to
+  /// them. This is the shortest path, whose name has the version of the release; others also have a
+  /// build number.
   std::string builtins;
 };
 
-/// Returns the component with the library at this path. Empty if the library can't be read, or if
-/// the builtins beside libnvrtc are of several releases.
+/// Returns the files of the library at this path. The result is empty if the library can't be read,
+/// or if there are builtins of several releases beside libnvrtc.
 [[nodiscard]] Component ComponentOf(const std::string& library);
 
-/// Returns the id of the daemon's component (docs/internals/protocol.md) with the same files as the
-/// libnvrtc or libnvJitLink at this path. None if they can't be read, or if the builtins beside
-/// libnvrtc are of several releases. Thread-safe.
+/// Returns the id that the daemon's component with the same contents has
+/// (docs/internals/protocol.md). `library` is the path of a libnvrtc or libnvJitLink. None: a file
+/// can't be read, or there are builtins of several releases beside libnvrtc. Thread-safe.
 [[nodiscard]] std::optional<Digest> ComponentIdOf(const std::string& library);
 
-/// Returns the id (kLibraryMark) by which a build names the daemon's toolchain with the same files.
-/// Reads no file: the id has the digests of the files only if they are kept. Empty if the stamps
-/// prove nothing. Thread-safe.
+/// Returns a toolchain id for build options (kLibraryMark) that selects the daemon's toolchain with
+/// the same files. Reads no file: the id consists of the stamps and, if they are in the user's
+/// cache directory, the digests. The result is empty if the stamps prove nothing. Thread-safe.
 [[nodiscard]] std::string ToolchainIdByLibrary(const Component& component);
 
 }  // namespace cccl_cache

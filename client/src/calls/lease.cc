@@ -18,13 +18,13 @@
 namespace cccl_cache {
 namespace {
 
-// Maximum size of a deposit in bytes; a larger one is a protocol error.
+// Maximum size of a deposit in bytes. If the daemon announces more, it violates the protocol.
 constexpr uint64_t kMaxDeposit = uint64_t{2} << 30;
-// Maximum memory in bytes that is reserved for announced contents.
+// Maximum number of bytes that are reserved before the contents arrive.
 constexpr uint64_t kReserved = uint64_t{16} << 20;
 
-/// Timeout for reporting an abandoned lease to the daemon. The daemon would also notice the closed
-/// connection.
+/// Maximum time for telling the daemon that the lease is abandoned. If that fails, the daemon
+/// notices that the connection is closed.
 constexpr std::chrono::seconds kFarewell{1};
 
 }  // namespace
@@ -129,12 +129,12 @@ HeldLease::HeldLease(OpenCall open, std::unique_ptr<DepositConversation> convers
     wake_ = VerifiedDescriptor(FileDescriptor(ends[0]));
     woken_ = VerifiedDescriptor(FileDescriptor(ends[1]));
   }
-  // The library's thread blocks all signals, so that it never runs the program's signal handlers.
+  // The thread blocks all signals, because the program's signal handlers must not run on it.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  // Without a thread no heartbeats are sent, so the lease expires like that of a stopped process.
+  // If there is no thread, no heartbeats are sent, and the daemon ends the lease after a time.
   has_thread_ = paired && pthread_create(&thread_, nullptr, RunThread, this) == 0;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
@@ -150,11 +150,12 @@ void* HeldLease::RunThread(void* self) {
 
 void HeldLease::KeepAlive() {
   Call* call = open_.call.get();
-  open_.connection->Recheck();  // the program has run since the thread was made
+  open_.connection->Recheck();  // other code of the program may have closed the socket since the
+                                // thread began
   while (!stop_ && !call->ended()) {
     const Deadline next = Deadline::After(conversation_->heartbeat());
-    // woken_ reports that wake_ was shut down. If the program took wake_'s number, woken_ would be
-    // readable for ever, so it is left out.
+    // woken_ becomes readable when wake_ is shut down. It is also readable if the program has
+    // closed wake_. In that case it is not polled, because poll would always return at once.
     const auto wake = [this] { return wake_.Get() >= 0 ? woken_.Get() : -1; };
     while (!stop_ && !call->ended() && open_.connection->Turn(call, next, wake())) {
     }
@@ -166,7 +167,8 @@ void HeldLease::KeepAlive() {
 void HeldLease::StopThread() {
   if (!std::exchange(has_thread_, false)) return;
   stop_ = true;
-  // If the program took the number, the thread ends only at its next heartbeat.
+  // If the program has closed wake_, it can't be shut down. The thread then ends at its next
+  // heartbeat.
   if (const int wake = wake_.Get(); wake >= 0) shutdown(wake, SHUT_RDWR);
   pthread_join(thread_, nullptr);
 }

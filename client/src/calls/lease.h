@@ -21,20 +21,20 @@
 
 namespace cccl_cache {
 
-/// The messages of an Acquire call after its key. The daemon sends the deposit or the lease. The
-/// holder sends heartbeats, and finally the contents. Not thread-safe.
+/// The messages of a call of the RPC Acquire after the key. The daemon sends the deposit or the
+/// lease. A client with the lease sends heartbeats, and at the end the contents. Not thread-safe.
 class DepositConversation final : public MessageSink, public MessageSource {
  public:
   void Restart() override { *this = DepositConversation(); }
   bool Take(Message message) override;
   const ByteChain* Next() override;
 
-  /// Returns whether the caller has the lease. Without it, the caller must send nothing.
+  /// Returns whether this client has the lease. If not, it must send no messages.
   [[nodiscard]] bool granted() const { return granted_; }
-  /// Returns whether the whole deposit was received.
+  /// Returns whether the daemon sent a deposit and all its contents have arrived.
   [[nodiscard]] bool found() const { return announced_ && contents_.size() == size_; }
   [[nodiscard]] bool published() const { return published_; }
-  /// Returns whether the holder failed, so that the caller continues without a lease.
+  /// Returns whether the client with the lease failed. This client then continues without a lease.
   [[nodiscard]] bool released() const { return released_; }
 
   [[nodiscard]] std::string& key() { return key_; }  ///< hexadecimal
@@ -43,7 +43,7 @@ class DepositConversation final : public MessageSink, public MessageSource {
   [[nodiscard]] std::chrono::milliseconds heartbeat() const { return heartbeat_; }
 
   void SayHeartbeat() { heartbeat_due_ = true; }
-  /// The contents must outlive the call.
+  /// Queues the contents for publication. They must be valid until the call has ended.
   void SayPublication(std::string_view contents);
   void SayAbandonment(bool failed) {
     abandonment_due_ = true;
@@ -67,7 +67,7 @@ class DepositConversation final : public MessageSink, public MessageSource {
   bool released_ = false;
 
   bool heartbeat_due_ = false;
-  std::string_view rest_;  ///< the part of the publication that is not in a message yet
+  std::string_view rest_;  ///< the part of the published contents for further messages
   bool publication_due_ = false;
   uint64_t published_size_ = 0;
   bool abandonment_due_ = false;
@@ -75,27 +75,28 @@ class DepositConversation final : public MessageSink, public MessageSource {
   ByteChain message_;  ///< the message that is being sent
 };
 
-/// A lease of this process. It owns the connection of the Acquire call, and a thread that sends
-/// heartbeats on it. It belongs to the process that acquired it: a forked child holds nothing. Only
-/// held() is thread-safe.
+/// A lease that this process holds. It owns the connection of the Acquire call, and a thread that
+/// sends heartbeats over it. A forked child does not hold the lease. Only held() is thread-safe.
 class HeldLease {
  public:
-  /// `open` is the Acquire call, and `conversation` has its messages.
+  /// `open` is the Acquire call, which continues. `conversation` has its messages.
   HeldLease(OpenCall open, std::unique_ptr<DepositConversation> conversation, std::string socket);
   /// Abandons the lease if it is held.
   ~HeldLease();
   HeldLease(const HeldLease&) = delete;
   HeldLease& operator=(const HeldLease&) = delete;
 
-  /// Returns whether the lease is held, as far as the client knows.
+  /// Returns whether the lease is held. If the daemon or the connection has ended, the client may
+  /// not know it yet.
   [[nodiscard]] bool held() const;
   [[nodiscard]] const std::string& key() const { return conversation_->key(); }
   [[nodiscard]] uint64_t fence() const { return conversation_->fence(); }
 
-  /// Publishes the contents. Afterwards the lease is not held, even after an error.
+  /// Publishes the contents and ends the lease. The lease is not held afterwards, even after an
+  /// error.
   Expected<Done> Publish(std::string_view contents, Deadline deadline);
   void Abandon() { GiveUp(false); }
-  /// Abandons the lease, and releases all waiters.
+  /// Ends the lease without a deposit. Other clients that wait for it continue without a lease.
   void Fail() { GiveUp(true); }
 
  private:
@@ -103,23 +104,24 @@ class HeldLease {
   static void* RunThread(void* self);
   void KeepAlive();
   void StopThread();
-  /// Sends and receives until the call has ended.
+  /// Sends and receives until the call has ended or the deadline has passed.
   void Converse(const Deadline& deadline);
-  /// Returns the result of a publication. `said`: whether a part of it was sent.
+  /// Returns the result of Publish after the end of the call. `said`: whether the call was still
+  /// open when the contents were queued, so that the daemon may have received them.
   [[nodiscard]] Expected<Done> Outcome(bool said) const;
 
   const std::unique_ptr<DepositConversation> conversation_;
   const OpenCall open_;
   const std::string socket_;
   const OwnerProcess owner_;
-  // A socket pair, because one eventfd can't be distinguished from another.
+  // A pair of sockets, because VerifiedDescriptor can't tell one eventfd from another.
   VerifiedDescriptor wake_;   ///< shut down to wake the thread
-  VerifiedDescriptor woken_;  ///< the thread's end
+  VerifiedDescriptor woken_;  ///< the other end, which the thread polls
   pthread_t thread_{};
   bool has_thread_ = false;
-  std::atomic<bool> over_{false};  ///< published or abandoned
+  std::atomic<bool> over_{false};  ///< whether the lease was published or abandoned
   std::atomic<bool> stop_{false};
-  std::atomic<bool> ended_{false};  ///< the daemon ended the call
+  std::atomic<bool> ended_{false};  ///< whether the daemon has ended the call
 };
 
 }  // namespace cccl_cache

@@ -27,15 +27,16 @@ namespace {
 
 constexpr size_t kMaxReply = size_t{1} << 31;
 
-// The paths are relative to the library, so that an installation can be moved as a whole.
+// Relative to the directory of this library, so that the whole installation can be moved.
 constexpr std::array<const char*, 3> kPlaces = {CCCL_CACHE_INSTALLED_COMPILER, "cccl-cache-compile",
                                                 CCCL_CACHE_BUILT_COMPILER};
 
-/// Variables that locate toolchains, the cache of their probes, and the program's own libraries.
+/// Names of the environment variables for the child: where toolchains are, where the results of
+/// their probes are kept, and where the program's own libraries are.
 constexpr std::array<std::string_view, 6> kPassedOn = {
     "CCCL_CACHED_", "CUDA_HOME=", "CUDA_PATH=", "HOME=", "XDG_", "LD_LIBRARY_PATH="};
 
-/// Returns the environment variables that the compiler uses. A set-uid program passes none.
+/// Returns the environment for the child process. In a set-uid program it is empty.
 std::vector<char*> PassedOn() {
   std::vector<char*> variables;
   const bool trusted = getauxval(AT_SECURE) == 0;
@@ -50,8 +51,8 @@ std::vector<char*> PassedOn() {
   return variables;
 }
 
-/// Returns the absolute path of the file that contains `code`. Empty if the kernel does not show
-/// it.
+/// Returns the absolute path of the file from which `code` was mapped. The result is empty if /proc
+/// does not show it.
 std::string MappedFile(const void* code) {
   std::FILE* maps = std::fopen("/proc/self/maps", "re");
   if (maps == nullptr) return {};
@@ -77,7 +78,8 @@ std::string DirectoryOfLibrary() {
   Dl_info own = {};
   std::string path;
   if (dladdr(own_code, &own) != 0 && own.dli_fname != nullptr) path = own.dli_fname;
-  // The loader keeps the name as given, and the working directory may have changed since.
+  // dladdr returns the path with which the library was loaded. If that is relative, the working
+  // directory may have changed since.
   if (!path.starts_with('/')) path = MappedFile(own_code);
   return path.substr(0, path.rfind('/') + 1);
 }
@@ -89,7 +91,7 @@ Error Missing(const std::string& tried) {
 
 }  // namespace
 
-// daemon/local/request_io.h describes the messages on the socket.
+// The messages on the socket are described in daemon/local/request_io.h.
 
 Expected<std::unique_ptr<LocalCompiler>> LocalCompiler::Start(const std::string& path,
                                                               RequestMessage* request) {

@@ -20,29 +20,32 @@
 
 namespace cccl_cache {
 
-/// One build in a child process (cccl-cache-compile), without a daemon. It works in steps, for a
-/// caller that waits for several events at once. The destructor ends the child and its children; in
-/// a forked child it only closes descriptors. Errors are those of a daemon, and
-/// CCCL_CACHE_WORKER_CRASHED if the child died. Not thread-safe; does not move.
+/// Runs one build in a child process (cccl-cache-compile), without a daemon. The caller advances it
+/// in steps, so that it can wait for other events too. The destructor ends the child process and
+/// its children; in a forked child it only closes descriptors. Errors are the same as from a
+/// daemon. CCCL_CACHE_WORKER_CRASHED: the child process ended without a reply. Not thread-safe. It
+/// can't be moved.
 class LocalCompiler {
  public:
-  /// Starts the child and sends it all contents. The request must outlive this object.
+  /// Starts the child process from the executable `path`. The request is sent to it with all
+  /// contents, and must outlive this object.
   static Expected<std::unique_ptr<LocalCompiler>> Start(const std::string& path,
                                                         RequestMessage* request);
   LocalCompiler(const LocalCompiler&) = delete;
   LocalCompiler& operator=(const LocalCompiler&) = delete;
 
-  /// Advances the build as far as possible without waiting. Returns true when it has ended.
+  /// Sends and receives without waiting. Returns true when the build has ended.
   bool Advance();
-  /// Returns the socket to poll between calls of Advance, for writing or for reading. -1 if the
-  /// program took its number, which ends the build.
+  /// Returns the socket. Between calls of Advance the caller polls it, for writing if
+  /// wants_to_write(), else for reading. -1: the program has closed it, and the build has ended.
   [[nodiscard]] int socket() const { return socket_.Get(); }
   [[nodiscard]] bool wants_to_write() const { return unsent_ > 0; }
-  /// Returns whether this process started the child.
+  /// Returns whether this process started the child process. In a forked child it returns false.
   [[nodiscard]] bool owned() const { return process_.owned(); }
-  /// Returns the reply. Call it once, after the build has ended.
+  /// Returns the result. Call it once, after Advance has returned true.
   Expected<BuildReply> TakeReply();
-  /// Runs the build to its end and returns the reply. CCCL_CACHE_DEADLINE: the deadline has passed.
+  /// Waits until the build has ended and returns the result. CCCL_CACHE_DEADLINE: the deadline has
+  /// passed.
   Expected<BuildReply> Finish(Deadline deadline);
 
  private:
@@ -51,9 +54,10 @@ class LocalCompiler {
   LocalCompiler(FileDescriptor socket, ChildProcess process, const RequestMessage& request);
 
   Step Send();
-  /// Receives the next message of the reply.
+  /// Receives the next message of the reply, without waiting.
   Step Receive(Message* message);
-  /// Receives bytes. Those of a large message go directly into its memory.
+  /// Receives bytes without waiting. Bytes of a large message are received directly into its
+  /// memory, which is `room`.
   Step ReceiveSome(std::span<char> room);
 
   const VerifiedDescriptor socket_;
@@ -64,14 +68,14 @@ class LocalCompiler {
   MessageAssembler assembler_;
   std::array<char, 16384> buffer_;
   std::string_view rest_;
-  Message error_name_;  ///< received first; empty until then
+  Message error_name_;  ///< first message of the reply; null bytes: not received yet
   Message answer_;
   Step end_ = Step::kDone;
 };
 
-/// Returns the path of the cccl-cache-compile of this library: `named` if not empty, else the one
-/// that was installed with the library, lies beside it, or was built with it.
-/// CCCL_CACHE_UNAVAILABLE: not found; the message lists the places.
+/// Returns the path of the executable cccl-cache-compile. If `named` is not empty, it is returned.
+/// Otherwise it is the executable that was installed with this library, lies beside it, or was
+/// built with it. CCCL_CACHE_UNAVAILABLE: there is none; the message has the paths.
 [[nodiscard]] Expected<std::string> FindLocalCompiler(const std::string& named);
 
 }  // namespace cccl_cache

@@ -28,16 +28,16 @@ Error Unreadable(const std::string& path, const char* why) {
   return {CCCL_CACHE_INVALID_REQUEST, path + " can't be read: " + why};
 }
 
-/// Whether a library is uploaded, or the daemon is only asked whether it would take the library.
+/// kGive: upload the library. kAsk: only ask the daemon whether it would accept the library.
 enum class Intent { kGive, kAsk };
 
 struct ReleaseAnswer {
   bool added = false;
-  std::string version;  ///< of the release that the daemon would take
+  std::string version;  ///< of the release to which the library belongs
 };
 
-/// The request and reply of Admin.AddRelease. It reads the files when the connection has room for
-/// them. Not thread-safe.
+/// The messages of a call of the RPC Admin.AddRelease. It reads a file only when the connection can
+/// send more. Not thread-safe.
 class ReleaseUpload final : public MessageSource, public MessageSink {
  public:
   ReleaseUpload(std::vector<std::string> files, std::vector<Digest> digests, Intent intent)
@@ -58,7 +58,7 @@ class ReleaseUpload final : public MessageSource, public MessageSink {
                            {piece_.data(), static_cast<size_t>(size)}, &message_);
         return &message_;
       }
-      // After a read error the call ends here, and the daemon refuses the incomplete file.
+      // A read error. No more data is sent, and the daemon refuses the incomplete file.
       if (size < 0) return nullptr;
       file_.Close();
     }
@@ -89,9 +89,9 @@ class ReleaseUpload final : public MessageSource, public MessageSink {
     return reader.ok();
   }
 
-  /// None if the daemon has not answered yet.
+  /// Returns none if the daemon has not answered.
   [[nodiscard]] std::optional<ReleaseAnswer>& answer() { return answer_; }
-  /// Returns why the files could not be read to their end.
+  /// Returns the error of a read of the files. None: there was no error.
   [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
 
  private:
@@ -104,7 +104,8 @@ class ReleaseUpload final : public MessageSource, public MessageSink {
     named_ = true;
   }
 
-  /// Reads on in the open file, or begins the next file. Returns 0 at the end of a file.
+  /// Reads from the open file, or opens the next one. Returns 0 at the end of a file, and -1 after
+  /// an error.
   ssize_t ReadPiece() {
     if (!file_.valid()) {
       file_ = FileDescriptor(open(files_[next_file_].c_str(), O_RDONLY | O_CLOEXEC));

@@ -10,13 +10,14 @@
 
 namespace cccl_cache {
 
-/// Uploads the library at this path to the daemon: a libnvrtc with the builtins beside it, or a
-/// libnvJitLink. Returns whether the daemon took it. False: the daemon has one with the same bytes.
+/// Uploads a library to the daemon: the libnvrtc at this path with the builtins beside it, or the
+/// libnvJitLink at this path. Returns false if the daemon already has one with the same contents.
 [[nodiscard]] Expected<bool> AddRelease(Channel* channel, const std::string& library,
                                         Deadline deadline);
 
-/// Returns the version of NVIDIA's release that AddRelease would upload. Empty if the daemon has
-/// one with the same bytes. Fails as AddRelease would.
+/// Returns the version of the NVIDIA release to which the library belongs. The result is empty if
+/// the daemon already has one with the same contents. Returns the same errors as AddRelease, but
+/// uploads nothing.
 [[nodiscard]] Expected<std::string> FindRelease(Channel* channel, const std::string& library,
                                                 Deadline deadline);
 

@@ -9,9 +9,10 @@
 namespace cccl_cache {
 namespace {
 
-// Estimated overhead of an entry in bytes.
+// Estimated bytes that an entry takes in addition to its request and reply.
 constexpr uint64_t kOverhead = 512;
-// One entry may take at most this fraction of the cache, so that it does not evict all others.
+// An entry may take at most the capacity divided by this number. Otherwise a large one would evict
+// all others.
 constexpr uint64_t kMaxShare = 4;
 
 }  // namespace
@@ -19,8 +20,8 @@ constexpr uint64_t kMaxShare = 4;
 class ResultCache::Lock {
  public:
   explicit Lock(std::atomic_flag& flag) : flag_(flag) {
-    // Another thread holds the lock for less than a microsecond. After a fork, a thread that does
-    // not exist in the child may hold it for ever.
+    // A thread holds the lock for less than a microsecond. If the lock is not free after this many
+    // attempts, it was held at a fork by a thread that does not exist in this process.
     constexpr int kAttempts = 1000;
     for (int i = 0; i < kAttempts && !held_; ++i) {
       held_ = !flag_.test_and_set(std::memory_order_acquire);
@@ -33,7 +34,7 @@ class ResultCache::Lock {
   Lock(const Lock&) = delete;
   Lock& operator=(const Lock&) = delete;
 
-  /// Returns whether the lock was acquired. If not, nothing may be accessed.
+  /// Returns whether the lock was acquired. If not, the contents must not be accessed.
   [[nodiscard]] bool held() const { return held_; }
 
  private:
@@ -46,8 +47,8 @@ ResultCache::ResultCache(uint64_t bytes)
 
 ResultCache::~ResultCache() {
   const Lock lock(held_);
-  // A thread that does not exist in this child was changing the contents. Their state is unknown,
-  // so they are leaked.
+  // If the lock can't be acquired, a thread was changing the contents at the fork. They may be
+  // inconsistent, so they are not destroyed.
   if (!lock.held()) static_cast<void>(contents_.release());
 }
 
@@ -64,7 +65,7 @@ std::shared_ptr<const BuildReply> ResultCache::Find(const RequestMessage& reques
     kept = *found;
     ++contents_->hits;
   }
-  // Compared outside the lock, because the comparison may take long.
+  // The comparison may take long, so the lock is not held.
   return request.HasName(*kept.request) ? kept.reply : nullptr;
 }
 
@@ -78,10 +79,11 @@ void ResultCache::Keep(RequestName request, std::shared_ptr<const BuildReply> re
   const uint64_t size = request.bytes.size() + reply->MemoryBytes() + kOverhead;
   if (size > limit_ / kMaxShare) return;
   Kept kept{std::make_shared<const std::string>(std::move(request.bytes)), std::move(reply)};
-  Lru::Entries gone;  // freed after the lock
+  Lru::Entries gone;  // destroyed after the lock is released
   const Lock lock(held_);
   if (!lock.held()) return;
-  // Insert also evicts another request with the same hash, which practically does not exist.
+  // If another request with the same hash is in the cache, Insert replaces it. That hardly ever
+  // happens.
   gone = contents_->by_hash.Insert({}, request.hash, std::move(kept), size, asked);
 }
 

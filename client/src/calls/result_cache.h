@@ -14,17 +14,17 @@
 
 namespace cccl_cache {
 
-/// Identifies a request, and may outlive it.
+/// A key of the cache: the encoded request and its hash. It does not refer to the request.
 struct RequestName {
   size_t hash = 0;
   std::string bytes;
 };
 
-/// A cache of this process' recent results. It keeps only replies that the daemon marks as closed:
-/// they depend only on the request and the toolchain. An entry expires some time after the daemon
-/// was asked, because the toolchain may change. The size is limited in bytes, and the least
-/// recently used entry is evicted first. Thread-safe, and safe to use in a forked child, whatever
-/// the parent's threads were doing at the fork.
+/// A cache of recent results of this process. It keeps only replies that the daemon marks as
+/// closed, that is, replies that depend on nothing but the request and the toolchain. Because the
+/// toolchain may change, an entry expires kGoodFor after the daemon was asked. If the capacity in
+/// bytes is exceeded, the least recently used entries are evicted. Thread-safe. It can be used in a
+/// forked child, even if a thread of the parent was using it during the fork.
 class ResultCache {
  public:
   using Clock = std::chrono::steady_clock;
@@ -37,19 +37,20 @@ class ResultCache {
 
   static constexpr std::chrono::seconds kGoodFor{10};
 
-  /// `bytes` is the capacity; 0 disables the cache.
+  /// `bytes` is the capacity. 0: nothing is cached.
   explicit ResultCache(uint64_t bytes);
   ~ResultCache();
   ResultCache(const ResultCache&) = delete;
   ResultCache& operator=(const ResultCache&) = delete;
 
   [[nodiscard]] bool on() const { return limit_ > 0; }
-  /// Returns the reply, or null if it is absent or expired.
+  /// Returns the cached reply to the request. Null: there is none, or it has expired.
   [[nodiscard]] std::shared_ptr<const BuildReply> Find(const RequestMessage& request,
                                                        Clock::time_point now = Clock::now());
-  /// Returns the key for Keep, which may be called after the request is gone.
+  /// Returns the key of a request for Keep. It may outlive the request.
   [[nodiscard]] RequestName NameOf(const RequestMessage& request) const;
-  /// Keeps the reply to a request that was sent at `asked` or later, if the reply is closed.
+  /// Stores the reply to a request if the reply is closed. `asked` is the time at which the daemon
+  /// was asked, or earlier.
   void Keep(RequestName request, std::shared_ptr<const BuildReply> reply, Clock::time_point asked);
 
   [[nodiscard]] Statistics statistics() const;
@@ -67,13 +68,13 @@ class ResultCache {
     uint64_t hits = 0;
   };
 
-  /// Not a mutex: a child may be forked while another thread holds it, and must not wait for ever
-  /// then.
+  /// Not a mutex: if a process forks while another thread holds a mutex, the child can never lock
+  /// it.
   class Lock;
 
   const uint64_t limit_;
   mutable std::atomic_flag held_ = ATOMIC_FLAG_INIT;
-  std::unique_ptr<Contents> contents_;  // held_ guards the object that it points to
+  std::unique_ptr<Contents> contents_;  // the contents are guarded by held_
 };
 
 }  // namespace cccl_cache

@@ -18,7 +18,7 @@
 namespace cccl_cache {
 namespace {
 
-/// Removes and returns the first keys, as many as fit into one message.
+/// Removes keys from the front of `keys` and returns them: as many as fit into one message.
 std::string_view TakePiece(std::string_view* keys) {
   const std::string_view piece = keys->substr(0, kMaxPiece);
   keys->remove_prefix(piece.size());
@@ -41,8 +41,8 @@ std::string Encode(const SnapshotChoice& filter) {
       .Take();
 }
 
-/// Appends the messages of a request. The first has the filter. Each has keys of one or of both
-/// lists.
+/// Appends the messages of the request to `body`. The first message has the filter. Each message
+/// has some of the known keys or some of the wanted keys.
 void AppendRequest(const SnapshotChoice& filter, SnapshotKeys keys, ByteChain* body) {
   using Field = fields::SnapshotCreateRequest;
   ProtoWriter request;

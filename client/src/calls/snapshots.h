@@ -25,33 +25,34 @@ struct SnapshotSummary {
   uint64_t bytes = 0;
   uint64_t left_out = 0;
   bool shared = false;
-  bool only_wanted = false;  ///< whether the daemon knows this field of the filter, and the field
-                             ///< was set
+  bool only_wanted = false;  ///< whether the filter restricted the snapshot to the wanted keys;
+                             ///< false from a daemon that does not know this
 };
 
 /// Decodes a cccl_cache.v1.SnapshotSummary. Returns none if it is malformed.
 [[nodiscard]] std::optional<SnapshotSummary> DecodeSnapshotSummary(std::string_view bytes);
 
-/// The reply of Snapshot.Create: the contents of a file, which are written as they arrive, and a
-/// summary. Not thread-safe.
+/// The reply of the RPC Snapshot.Create. The contents of the snapshot are written to a file as they
+/// arrive. A summary follows. Not thread-safe.
 class SnapshotDownload final : public MessageSink {
  public:
-  /// Writes from the present offset of the descriptor on.
+  /// The snapshot is written to `fd` from its current offset. The descriptor is not owned.
   explicit SnapshotDownload(int fd);
 
   void Restart() override;
   bool Take(Message message) override;
 
-  /// Valid after the call has succeeded. Returns the summary, or why the file could not be written.
+  /// Returns the summary, or the error of a write. Call it after the call has succeeded, or if
+  /// failure() is set.
   [[nodiscard]] Expected<SnapshotSummary> Result() const;
-  /// Returns why this side ended the call.
+  /// Returns the error because of which the client ended the call. None: it did not.
   [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
 
  private:
   bool Write(std::string_view bytes);
 
   const int fd_;
-  const off_t start_;  ///< start offset in the file; negative: the file can't seek
+  const off_t start_;  ///< offset of the snapshot in the file; negative: the file can't seek
   bool wrote_ = false;
   std::optional<SnapshotSummary> summary_;
   std::optional<Error> failure_;
@@ -69,37 +70,37 @@ struct SnapshotChoice {
   bool only_wanted = false;
 };
 
-/// The keys in a request for a snapshot, 32 bytes each.
+/// Keys for a snapshot. Each view is a sequence of keys of 32 bytes each, without separators.
 struct SnapshotKeys {
-  std::string_view known;   ///< keys to leave out
-  std::string_view wanted;  ///< the only keys to include, if the filter says so
+  std::string_view known;   ///< keys of entries to leave out
+  std::string_view wanted;  ///< if only_wanted is set, the keys of the only entries to include
 };
 
-/// Asks the daemon for a snapshot and writes it to a descriptor.
+/// Makes the daemon create a snapshot and writes it to `fd` from its current offset.
 [[nodiscard]] Expected<SnapshotSummary> CreateSnapshot(Channel* channel,
                                                        const SnapshotChoice& filter,
                                                        SnapshotKeys keys, int fd,
                                                        Deadline deadline);
 
-/// Sends the daemon the snapshot in a regular file of `size` bytes.
+/// Sends the snapshot in `fd`, a regular file of `size` bytes, to the daemon, which inserts it.
 [[nodiscard]] Expected<SnapshotSummary> InsertSnapshot(Channel* channel, int fd, uint64_t size,
                                                        Deadline deadline);
 
-/// The request and reply of Snapshot.Insert. It reads the file when the connection has room for it.
-/// Not thread-safe.
+/// The messages of a call of the RPC Snapshot.Insert. It reads the file only when the connection
+/// can send more. Not thread-safe.
 class SnapshotUpload final : public MessageSource, public MessageSink {
  public:
-  /// `fd` is a regular file of `size` bytes.
+  /// `fd` is a regular file of `size` bytes. It is not owned.
   SnapshotUpload(int fd, uint64_t size) : fd_(fd), size_(size) {}
 
   const ByteChain* Next() override;
   void Restart() override;
   bool Take(Message message) override;
 
-  /// Valid after the call has succeeded.
+  /// Returns the summary. Call it after the call has succeeded.
   [[nodiscard]] Expected<SnapshotSummary> Result() const;
-  /// Returns why the file could not be read to its end. The daemon then refused the incomplete
-  /// file.
+  /// Returns the error of a read of the file. The daemon refuses the incomplete file then. None:
+  /// there was no error.
   [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
 
  private:

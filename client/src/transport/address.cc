@@ -28,14 +28,15 @@ bool IsSocket(const std::string& path) {
   return stat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode);
 }
 
-/// A default socket in a directory whose links were followed.
+/// A socket in one of the default directories.
 struct Place {
   std::string socket;
-  std::string refusal;  ///< why its directory can't be trusted
+  std::string refusal;  ///< why the directory can't be trusted; empty: it is trusted
 };
 
-/// `given_away`: the directory may belong to the service's user, because only root can have given
-/// it to that user. The socket itself may be a link to another such place.
+/// Follows the links in the path of a default socket, and the link that the socket itself may be.
+/// `given_away`: the directory may also belong to the user of the system's daemon, to whom only
+/// root can have given it.
 Place Follow(const std::string& spelled, bool given_away) {
   constexpr int kMaxLinks = 8;
   std::string socket = spelled;
@@ -47,7 +48,8 @@ Place Follow(const std::string& spelled, bool given_away) {
     const std::string followed = std::move(directory.path) + socket.substr(slash);
     struct stat status;
     if (lstat(followed.c_str(), &status) != 0 || !S_ISLNK(status.st_mode)) {
-      // Others can't change the links of the original path either.
+      // If the path without links is too long for an address, the path with links is used. Other
+      // users can't change these links.
       return {followed.size() < sizeof(sockaddr_un::sun_path) ? followed : spelled, ""};
     }
     char target[PATH_MAX];
@@ -78,8 +80,8 @@ constexpr const char* kStart =
     "start it (systemctl start cccl-cached; for this user alone systemctl --user start "
     "cccl-cached, or cccl-cached itself)";
 
-/// Returns the origin of the path, and the remedy. If the program and the environment name the same
-/// path, the origin is both.
+/// Returns, for a message, where the path comes from and what the user can do. If the path was
+/// given both by the program and by the environment, the origin is the environment.
 std::pair<std::string, std::string> OriginOf(const SocketSearch& search, const std::string& path) {
   const std::string start = kStart;
   const std::string other = "start it there (cccl-cached --socket " + path + ")";
@@ -101,7 +103,8 @@ std::pair<std::string, std::string> OriginOf(const SocketSearch& search, const s
               "; without a path, CCCL_CACHE_SOCKET and the usual sockets are tried"};
 }
 
-/// Takes a path as gRPC spells it, "unix:/run/a/socket" or "unix:///run/a/socket".
+/// Returns the path of a socket that may be written as in gRPC: "unix:/run/a/socket" or
+/// "unix:///run/a/socket".
 std::string PathOf(const std::string& named) {
   for (const std::string_view scheme : {"unix://", "unix:"}) {
     if (named.starts_with(std::string(scheme) + "/")) return named.substr(scheme.size());
@@ -138,7 +141,8 @@ Expected<std::string> FindSocket(const SocketSearch& search) {
     if (users.refusal.empty()) return std::move(users.socket);
     if (refused.refusal.empty()) refused = std::move(users);
   }
-  // After `su` the environment has another user's directory; the system's daemon still serves.
+  // After `su` the environment may have the directory of another user. In that case the system's
+  // daemon is used, if there is one.
   if (!refused.refusal.empty() && !IsSocket(search.system_path)) {
     return Untrusted(refused.socket, refused.refusal);
   }

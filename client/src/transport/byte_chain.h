@@ -11,12 +11,12 @@
 
 namespace cccl_cache {
 
-/// Bytes to send, in pieces. Small pieces are copied, and large pieces are referenced, so that a
-/// blob goes from the program's memory to the socket without a copy. Referenced memory must outlive
-/// the chain. Not thread-safe.
+/// A sequence of pieces of bytes to send. A piece is either a copy or a reference to memory of the
+/// caller. References avoid a copy of large contents between the program's memory and the socket.
+/// The referenced memory must outlive the chain. Not thread-safe.
 class ByteChain {
  public:
-  /// A place in the chain. Valid until the next Copy, Refer or Clear before it.
+  /// A position in the chain. It stays valid while bytes are only appended after it.
   struct Position {
     size_t piece = 0;
     size_t offset = 0;
@@ -24,19 +24,20 @@ class ByteChain {
 
   void Copy(std::string_view bytes);
   void Refer(std::string_view bytes);
-  /// Refers to the bytes between two places of another chain.
+  /// Appends references to `bytes` bytes of another chain, which begin at `from`.
   void ReferTo(const ByteChain& other, Position from, size_t bytes);
   void Clear();
 
   [[nodiscard]] size_t size() const { return size_; }
-  /// Returns the place `bytes` further on, or the end of the chain.
+  /// Returns the position `bytes` bytes after `from`, but at most the end of the chain.
   [[nodiscard]] Position Advance(Position from, size_t bytes) const;
-  /// Describes the bytes after `from` for sendmsg; returns the number of entries filled in `out`.
+  /// Fills `out` for sendmsg with the memory of the bytes after `from`, as far as it has room.
+  /// Returns the number of filled entries.
   [[nodiscard]] size_t Describe(Position from, std::span<iovec> out) const;
 
  private:
   struct Piece {
-    const char* reference;  ///< null: at `start` in copied_
+    const char* reference;  ///< null: the bytes are in copied_, from `start` on
     size_t start;
     size_t size;
   };

@@ -9,7 +9,7 @@
 namespace cccl_cache {
 namespace {
 
-// The trailer `cccl-error` has the daemon's own name of an error.
+// The names of errors that the daemon sends in the trailer `cccl-error`.
 constexpr std::array<std::pair<std::string_view, cccl_cache_status>, 13> kNames = {{
     {"invalid-request", CCCL_CACHE_INVALID_REQUEST},
     {"toolchain-not-found", CCCL_CACHE_TOOLCHAIN_NOT_FOUND},
@@ -36,7 +36,8 @@ T ParseNumber(std::string_view text, T otherwise) {
   return parsed.ec == std::errc{} && parsed.ptr == end ? number : otherwise;
 }
 
-// gRPC's own codes, for errors without a name of the daemon.
+// Returns the status for an error that has only a gRPC code, because it is not an error of the
+// daemon itself.
 cccl_cache_status FromGrpcCode(int code) {
   switch (code) {
     case 1:
@@ -59,11 +60,11 @@ cccl_cache_status FromGrpcCode(int code) {
   }
 }
 
-// Milliseconds, because a restarted daemon is soon back.
+// Milliseconds after which a call to a stopped daemon may be retried. A restart takes a short time.
 constexpr uint32_t kRetryStopped = 250;
 
-// Maximum size of a reply message in bytes. A daemon may be configured for larger messages than the
-// default 16 MiB; a still larger one is a protocol error.
+// Maximum size of a reply message in bytes. The daemon's default limit is 16 MiB, but it may be
+// configured higher. A larger message violates the protocol.
 constexpr size_t kMaxReply = size_t{256} << 20;
 
 }  // namespace
@@ -88,7 +89,7 @@ Error GrpcStatus::ToError() const {
                                      std::to_string(http_status_) + "): is it cccl-cached?"};
   }
   const cccl_cache_status status = Classify();
-  // gRPC ends calls in this way when its server stops.
+  // The gRPC server library ends calls with this status when the daemon stops.
   if (status == CCCL_CACHE_UNAVAILABLE && error_name_.empty()) {
     return {status, "the daemon stopped before it answered", kRetryStopped};
   }
@@ -101,7 +102,7 @@ Error GrpcStatus::ToError() const {
 
 cccl_cache_status GrpcStatus::Classify() const {
   if (const auto named = StatusOfName(error_name_)) return *named;
-  // gRPC uses this code for a message above the size limit.
+  // The gRPC library ends a call with this code if a message is larger than the limit.
   if (error_name_.empty() && code_ == kResourceExhausted) return CCCL_CACHE_TOO_LARGE;
   return FromGrpcCode(code_);
 }
@@ -174,7 +175,7 @@ void Call::AddData(std::string_view bytes) {
 void Call::End(CallEnd end) {
   if (ended_) return;
   ended_ = true;
-  // A truncated message is not a reply, even if the status is OK.
+  // If the last message is incomplete, the reply is malformed, even if the status is OK.
   end_ =
       end == CallEnd::kAnswered && status_.ok() && !assembler_.empty() ? CallEnd::kMalformed : end;
 }

@@ -15,15 +15,15 @@
 
 namespace cccl_cache {
 
-/// The status of a call, from its headers and trailers. Not thread-safe.
+/// The gRPC status of a call, which is collected from its headers and trailers. Not thread-safe.
 class GrpcStatus {
  public:
-  /// Adds one header or trailer. Unknown ones are ignored.
+  /// Adds a header or trailer. Ignores those with unknown names.
   void AddField(std::string_view name, std::string_view value);
 
   /// Returns whether the trailers arrived and report success.
   [[nodiscard]] bool ok() const { return code_ == 0; }
-  /// Returns the error for the caller. Call it only if not ok().
+  /// Returns the error of a call that failed. Call it only if ok() is false.
   [[nodiscard]] Error ToError() const;
 
  private:
@@ -38,51 +38,53 @@ class GrpcStatus {
   uint32_t retry_after_ms_ = 0;
 };
 
-/// Returns the status with this name in the trailer `cccl-error`, if there is one.
+/// Returns the status for an error name from the trailer `cccl-error`. None: the name is unknown.
 [[nodiscard]] std::optional<cccl_cache_status> StatusOfName(std::string_view name);
 
-/// Decodes gRPC's percent-encoding. Malformed sequences stay unchanged.
+/// Decodes the percent-encoding of grpc-message. Malformed sequences are not changed.
 [[nodiscard]] std::string PercentDecode(std::string_view text);
 
-/// Receives the messages of a reply, one after the other.
+/// Receives the messages of a reply.
 class MessageSink {
  public:
   virtual ~MessageSink() = default;
 
-  /// Called whenever the call is sent, also again. Discards the messages received so far.
+  /// Called each time the call is sent, also for a retry. Discards the messages of earlier
+  /// attempts.
   virtual void Restart() = 0;
-  /// Returns false if the message is unexpected; the call then ends as kMalformed.
+  /// Takes the next message. Returns false if it is not valid here; the call then ends as
+  /// kMalformed.
   virtual bool Take(Message message) = 0;
 };
 
-/// The messages that follow the request while the reply arrives.
+/// Supplies the messages of a request that are sent after the body, while the reply may arrive.
 class MessageSource {
  public:
   virtual ~MessageSource() = default;
 
-  /// Returns the next messages, or null if there are none now. The previous messages are no longer
-  /// used.
+  /// Returns the next messages. Null: there are none at present. The caller no longer uses the
+  /// messages from the previous call of Next.
   virtual const ByteChain* Next() = 0;
-  /// Returns whether no more messages follow; the stream is then half-closed.
+  /// Returns whether all messages were returned. The stream is then half-closed.
   [[nodiscard]] virtual bool done() const { return false; }
 };
 
-/// The end of a call, as far as the transport is concerned.
+/// How a call ended on the transport.
 enum class CallEnd {
-  kAnswered,  ///< with a gRPC status
-  kRefused,   ///< before the connection was set up, or unprocessed because the server is overloaded
-  kUnsent,    ///< unprocessed because the server stops: safe to send on a new connection
-  kLost,      ///< the connection ended in the middle
+  kAnswered,  ///< the server sent a gRPC status
+  kRefused,   ///< not processed: the server did not accept the connection, or is overloaded
+  kUnsent,    ///< not processed: the server stops; the call can be sent on a new connection
+  kLost,      ///< the connection ended during the call
   kDeadline,
-  kSilent,     ///< the other end does not answer HTTP/2 PING
+  kSilent,     ///< the server did not answer an HTTP/2 PING
   kMalformed,  ///< the other end does not speak gRPC, or violates the protocol
 };
 
-/// One call on one connection: the unsent part of the request, and the reply so far. Each attempt
-/// has a new object. Not thread-safe; body, sink and source must outlive it.
+/// One attempt of a call on one connection: the part of the request that is not sent yet, and the
+/// reply so far. Not thread-safe. The objects `body`, `sink` and `source` must outlive it.
 class Call {
  public:
-  /// Without a source only the body is sent.
+  /// `source`: null if only the body is sent.
   Call(std::string_view path, const ByteChain& body, MessageSink* sink, Deadline deadline,
        MessageSource* source = nullptr);
 
@@ -91,25 +93,26 @@ class Call {
   [[nodiscard]] const GrpcStatus& status() const { return status_; }
 
   [[nodiscard]] size_t unsent() const { return unsent_; }
-  /// Returns whether the source may have more messages.
+  /// Returns whether the source may have more messages after the bytes so far.
   [[nodiscard]] bool goes_on() const { return source_ != nullptr && !said_all_; }
-  /// Takes the source's next messages. Called after everything was sent and nothing refers to the
-  /// earlier messages. Returns true if there are new messages, or if the source has ended.
+  /// Makes the next messages of the source the bytes to send. May be called only when the bytes so
+  /// far were sent and nothing refers to them. Returns true if there are new messages, or if the
+  /// source has no more, so that the stream must be half-closed.
   bool TakeMore();
-  /// Appends the next bytes of the body to `output`, as references.
+  /// Moves the next `bytes` unsent bytes to `output`, as references.
   void MoveBody(size_t bytes, ByteChain* output);
 
-  /// See MessageAssembler::Room.
+  /// Returns memory for received bytes; see MessageAssembler::Room.
   [[nodiscard]] std::span<char> Room() { return assembler_.Room(); }
   void AddField(std::string_view name, std::string_view value) { status_.AddField(name, value); }
   void AddData(std::string_view bytes);
 
-  /// Ends the call. Only the first end counts.
+  /// Ends the call. Has no effect if the call has ended already.
   void End(CallEnd end);
   [[nodiscard]] bool ended() const { return ended_; }
   [[nodiscard]] CallEnd end() const { return end_; }
 
-  int32_t stream_id = 0;  ///< the id of its HTTP/2 stream
+  int32_t stream_id = 0;  ///< id of the call's HTTP/2 stream
   bool stream_open = false;
 
  private:

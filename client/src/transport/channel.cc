@@ -12,14 +12,14 @@
 namespace cccl_cache {
 namespace {
 
-// The longest deadline that gRPC can express in milliseconds.
+// A timeout in milliseconds has at most eight digits in gRPC, which are 27 hours.
 constexpr std::chrono::hours kMaxCall{27};
 
-// Exponential backoff for less than two seconds in total. That is enough for the restart of a
-// daemon, or for a rush of connections.
+// Pauses between attempts, which double each time. Together they take about two seconds. That is
+// enough for the restart of a daemon, or until a daemon has accepted many connections.
 class ConnectBackoff {
  public:
-  /// Pauses. Returns false if no time is left.
+  /// Pauses. Returns false at once if the pauses so far, or the deadline, leave no time.
   bool Wait(const Deadline& deadline) {
     constexpr std::chrono::milliseconds kEnough{2000};
     if (waited_ >= kEnough || deadline.Remaining() <= pause_) return false;
@@ -36,14 +36,14 @@ class ConnectBackoff {
   std::chrono::milliseconds waited_{0};
 };
 
-// The attempts of one call.
+// The state that is common to all attempts of one call.
 class Attempts {
  public:
   Attempts(const std::string& socket, std::chrono::milliseconds patience, ConnectionPool* pool,
            Deadline deadline)
       : socket_(socket), patience_(patience), pool_(pool), deadline_(deadline) {}
 
-  /// Returns a connection for the call, or the reason why there is none.
+  /// Returns an idle or a new connection, or the error.
   Expected<std::unique_ptr<Connection>> Connect() {
     std::unique_ptr<Connection> idle = pool_->Take();
     reused_ = idle != nullptr;
@@ -52,16 +52,16 @@ class Attempts {
       auto opened = Connection::Open(socket_, patience_);
       if (opened.ok()) return opened;
       const cccl_cache_status status = opened.error().status;
-      // A daemon that served a moment ago may be restarting.
+      // The daemon answered before, so it may be restarting.
       const bool gone = status == CCCL_CACHE_NO_DAEMON && lost_;
       if ((status == CCCL_CACHE_OVERLOADED || gone) && backoff_.Wait(deadline_)) continue;
       return gone ? Gone(std::move(opened).error()) : std::move(opened);
     }
   }
 
-  /// Returns whether to retry because the daemon is stopping and the next daemon may start soon:
-  /// the daemon said so, or ended a call early. At most once, because a stopping daemon accepts no
-  /// more connections.
+  /// Returns whether to retry after this error, because the daemon is stopping and a new one may
+  /// start soon. A daemon that stops says so, or cancels its calls. Returns true at most once: a
+  /// stopping daemon accepts no connections, so the second attempt reaches a new daemon.
   bool AskTheNext(const Error& error) {
     const bool stops = error.status == CCCL_CACHE_CANCELLED ||
                        (error.status == CCCL_CACHE_UNAVAILABLE && error.retry_after_ms > 0);
@@ -71,14 +71,15 @@ class Attempts {
     return backoff_.Wait(deadline_);
   }
 
-  /// The daemon also knows the deadline, and may end the call at it before this process does.
+  /// Returns the error for the caller. The daemon knows the deadline too. If it ended the call for
+  /// that reason, the error is the same as if this process had done so.
   Error AfterStatus(Error error) const {
     const bool late = error.status == CCCL_CACHE_DEADLINE ||
                       (error.status == CCCL_CACHE_CANCELLED && deadline_.Passed());
     return late ? TooLate() : error;
   }
 
-  /// Returns the error, or none to try again.
+  /// Returns the error for the caller after an attempt ended. None: try again.
   std::optional<Error> After(CallEnd end) {
     switch (end) {
       case CallEnd::kDeadline:
@@ -119,7 +120,7 @@ class Attempts {
   }
 
   std::optional<Error> AfterLoss() {
-    // The connection ended without notice, so the idle connections are stale too.
+    // The daemon may have been restarted, so the idle connections are probably lost too.
     pool_->Clear();
     if (reused_) return std::nullopt;
     if (!std::exchange(lost_, true)) return std::nullopt;
@@ -176,7 +177,8 @@ Expected<OpenCall> Channel::Open(std::string_view path, const ByteChain& body, M
     sink->Restart();
     auto call = std::make_unique<Call>(path, body, sink, Deadline::After(kMaxCall), source);
     (*connection)->Start(call.get());
-    (*connection)->Hurry(deadline.Remaining());  // the call itself may last for hours
+    (*connection)->Hurry(deadline.Remaining());  // the deadline applies to the first answer; the
+                                                 // call may then last for hours
     const auto goes_on = [&] {
       return settled() && call->unsent() == 0 && (*connection)->flushed();
     };

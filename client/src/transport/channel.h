@@ -17,46 +17,51 @@
 
 namespace cccl_cache {
 
-/// A long call on its own connection: see Connection::Turn.
+/// A call that continues after Channel::Open, on its own connection. The owner advances it with
+/// Connection::Turn.
 struct OpenCall {
   std::unique_ptr<Call> call;
-  std::unique_ptr<Connection> connection;  ///< last, because it refers to the call
+  std::unique_ptr<Connection> connection;  ///< destroyed first, because it refers to the call
 };
 
-/// Calls to the daemon at one socket, over connections that are made when needed. Every call is
-/// safe to retry, so a lost, refused or stale connection delays a call but does not fail it.
-/// Thread-safe.
+/// Makes calls to the daemon at one socket. Connections are opened when they are needed, and kept
+/// for later calls. A call is retried if its connection was lost, refused or stale, because all
+/// calls may be repeated. Thread-safe.
 class Channel {
  public:
-  /// If `socket` is an error, every call fails with it. `patience`: as in Connection::Open.
+  /// `socket`: the path, or an error, which all calls then return. `patience`: see
+  /// Connection::Open.
   Channel(Expected<std::string> socket, std::chrono::milliseconds patience)
       : no_socket_(socket.ok() ? std::nullopt : std::optional(socket.error())),
         socket_(socket.ok() ? *std::move(socket) : std::string()),
         patience_(patience) {}
 
-  /// Runs a call. Returns Done, or the error of the server's status.
+  /// Makes a call. Returns Done if it succeeded, otherwise the error of the server or the
+  /// transport.
   Expected<Done> Invoke(std::string_view path, const ByteChain& body, MessageSink* sink,
                         Deadline deadline, MessageSource* source = nullptr);
 
-  /// Opens a call that may continue. Returns it after the body is sent and `settled` is true for
-  /// the received messages. Returns without it if the call has succeeded already. The call is also
-  /// retried if the daemon said that it stops.
+  /// Starts a call that may last long, such as one that holds a lease. Waits until the body is sent
+  /// and `settled` returns true, which depends on the messages that `sink` has received. Returns
+  /// the call, or an empty OpenCall if it has already succeeded. Retries the call also if the
+  /// daemon said that it stops. The deadline applies to this function only.
   Expected<OpenCall> Open(std::string_view path, const ByteChain& body, MessageSink* sink,
                           MessageSource* source, Deadline deadline,
                           const std::function<bool()>& settled);
-  /// A connection for a caller that runs a call itself, and whether the connection was idle and may
-  /// be stale.
+  /// A connection for a caller that runs a call itself. `reused`: the connection was idle, so the
+  /// daemon may have closed it.
   struct Taken {
     std::unique_ptr<Connection> connection;
     bool reused = false;
   };
   Expected<Taken> Take();
-  /// Returns the connection to the pool if it is reusable.
+  /// Keeps the connection for later calls if it is reusable. Otherwise closes it.
   void Give(std::unique_ptr<Connection> connection);
-  /// Drops the idle connections. Called after a connection was lost, because they are stale too.
+  /// Closes the idle connections. Called after a connection was lost, because the others are
+  /// probably lost too.
   void Forget() { pool_.Clear(); }
 
-  /// Empty if there is no socket.
+  /// Returns the path of the socket. Empty: the constructor got an error.
   [[nodiscard]] const std::string& socket() const { return socket_; }
 
  private:

@@ -21,8 +21,8 @@
 namespace cccl_cache {
 namespace {
 
-/// Returns the advice to ask for the group that may use the socket, with "; " at its end. Empty if
-/// no group would help.
+/// For a message: returns the advice to join the group that may use the socket, followed by "; ".
+/// The result is empty if membership of a group would not help.
 std::string Admitted(const std::string& path) {
   struct stat status;
   if (stat(path.c_str(), &status) != 0) return "";
@@ -47,14 +47,15 @@ Error ConnectError(const std::string& path, int error) {
   }
 }
 
-/// Returns whether the listening process is alive, so that its pid was not reused. Always true
-/// before Linux 6.5, which can't tell.
+/// Returns whether the daemon's process is alive. If so, its pid was not reused by another process.
+/// Linux before 6.5 can't tell; the result is true then.
 bool ListenerLives(int socket) {
   const FileDescriptor process = PeerPidfd(socket);
   return process.valid() ? IsAlive(process) : errno == ENOPROTOOPT;
 }
 
-/// Returns the secret of the listening daemon, if the kernel shows it to this process.
+/// Returns the secret by which this process proves that it has the daemon's rights
+/// (proto/daemons_rights.h). The result is empty if the kernel does not show it to this process.
 std::string DaemonsSecret(int socket) {
   ucred daemon{};
   socklen_t size = sizeof(daemon);
@@ -106,8 +107,8 @@ Connection::Connection(FileDescriptor socket, std::chrono::milliseconds patience
       keep_alive_(KeepAlive::Clock::now(), {}) {}
 
 Connection::~Connection() {
-  // A forked child may hold the socket too, so only shutdown shows the daemon that this end is
-  // closed.
+  // A forked child may hold a copy of the descriptor, so close() alone would not end the
+  // connection. Therefore it is shut down.
   if (!owned()) return;
   Recheck();
   if (const int socket = Socket(); socket >= 0) shutdown(socket, SHUT_RDWR);
@@ -165,8 +166,8 @@ void Connection::CheckKeepAlive(Call* call) {
 }
 
 bool Connection::Send(Call* call) {
-  // A server that refuses a request may close the connection before it has read all of it. Its
-  // reply must be read nevertheless.
+  // If a send fails, the call continues: a server that refuses a request may close the connection
+  // before it has read everything, and its reply must still be read.
   if (!broken_ && Flush(call) == Progress::kBroken) broken_ = true;
   if (session_.over()) call->End(CallEnd::kMalformed);
   return !call->ended();
@@ -194,11 +195,11 @@ bool Connection::Usable() {
 
 bool Connection::Wait(const Deadline& deadline, int wake) {
   const int socket = Socket();
-  if (socket < 0) return true;  // the next call notices the lost connection
+  if (socket < 0) return true;  // the next receive fails, which ends the call
   std::array<pollfd, 2> waiting = {{{socket, POLLIN, 0}, {wake, POLLIN, 0}}};
   if (wants_to_write()) waiting[0].events |= POLLOUT;
   if (!wants_to_write() && wake < 0 && glance_.SeesReadable(socket)) return true;
-  Recheck();  // other threads of the program run while this thread sleeps
+  Recheck();  // other threads may close the socket while this thread sleeps
   while (true) {
     const int ready = poll(waiting.data(), waiting.size(), deadline.PollTimeout());
     if (ready > 0) return true;
@@ -213,7 +214,8 @@ int Connection::Socket() {
 
 Connection::Progress Connection::Flush(Call* call) {
   while (true) {
-    // After all is sent, flushes again, because the server may have opened its window meanwhile.
+    // When everything is sent, looks for more to send: the server may have enlarged its
+    // flow-control window meanwhile.
     if (unflushed_ == 0) {
       output_.Clear();
       flushed_ = {};
@@ -263,11 +265,11 @@ CallEnd Connection::EndOfConnection() const {
 
 void Connection::Finish(Call* call) {
   session_.Forget();
-  // Unsent bytes refer to the call's body, which does not outlive the call. A call that ended
-  // before all bytes were sent therefore ends the connection.
+  // Bytes that are not sent yet refer to the body of the call, which may now be destroyed. A call
+  // that ended before all its bytes were sent therefore makes the connection unusable.
   if (unflushed_ > 0 || call->end() != CallEnd::kAnswered || call->unsent() > 0) broken_ = true;
-  // Answers the server's PING and SETTINGS now, because the connection may send nothing for a long
-  // time.
+  // Sends the answers to the server's PING and SETTINGS now. The connection may be idle for a long
+  // time afterwards.
   if (unflushed_ == 0) Flush(nullptr);
 }
 

@@ -13,13 +13,13 @@
 namespace cccl_cache {
 namespace {
 
-// Large windows let an artifact arrive without a wait for window updates. Large frames keep the
-// artifact contiguous, so that it is received directly into its memory.
+// With large windows, an artifact arrives without waits for window updates. With large frames, it
+// arrives in one piece, so that it can be received directly into its memory.
 constexpr uint32_t kStreamWindow = 16 << 20;
 constexpr int32_t kConnectionWindow = 256 << 20;
 constexpr uint32_t kFrameSize = (1 << 24) - 1;
-// Maximum size of a sent frame. nghttp2 allocates memory for a frame although it copies nothing
-// into it.
+// Maximum bytes of data in a frame that is sent. nghttp2 allocates a buffer of this size, even
+// though it does not copy the data.
 constexpr int32_t kSentFrame = 64 << 10;
 
 nghttp2_nv Field(std::string_view name, std::string_view value) {
@@ -28,7 +28,7 @@ nghttp2_nv Field(std::string_view name, std::string_view value) {
           NGHTTP2_NV_FLAG_NO_COPY_NAME};
 }
 
-// gRPC allows eight digits.
+// Returns a grpc-timeout, for which gRPC allows at most eight digits.
 std::string Timeout(const Deadline& deadline) {
   const int64_t milliseconds = std::clamp<int64_t>(deadline.Remaining().count(), 1, 99'999'999);
   return std::to_string(milliseconds) + 'm';
@@ -113,7 +113,8 @@ struct Http2Session::Callbacks {
     if (frame->hd.type == NGHTTP2_SETTINGS) self->established_ = true;
     if (frame->hd.type == NGHTTP2_GOAWAY) self->going_away_ = true;
     const bool carries_stream = frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA;
-    // The server may answer before it has read all of a refused request.
+    // The call has ended, even if the request was not sent completely: a server may refuse a
+    // request before it has read everything.
     if (carries_stream && (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0) {
       Call* call = CallOf(user_data, frame->hd.stream_id);
       if (call != nullptr) call->End(CallEnd::kAnswered);
@@ -176,7 +177,8 @@ void Http2Session::Start(Call* call) {
   const int32_t id =
       nghttp2_submit_request(session_.get(), nullptr, fields.data(),
                              fields.size() - (rights_.empty() ? 1 : 0), &body, nullptr);
-  // Negative: the stream ids are used up, so a new connection is needed.
+  // A connection has a limited number of stream ids. If they are used up, the call needs a new
+  // connection.
   if (id < 0) {
     going_away_ = true;
     call->End(CallEnd::kUnsent);
@@ -197,7 +199,8 @@ void Http2Session::Forget() {
 void Http2Session::Ping() { nghttp2_submit_ping(session_.get(), NGHTTP2_FLAG_NONE, nullptr); }
 
 void Http2Session::Resume() {
-  // nghttp2 refuses this while the body is still being sent. The sending then continues by itself.
+  // nghttp2 returns an error if it is still sending the body. The error is ignored, because nghttp2
+  // then continues by itself.
   if (call_ != nullptr && call_->stream_open) {
     nghttp2_session_resume_data(session_.get(), call_->stream_id);
   }
@@ -211,7 +214,7 @@ bool Http2Session::Receive(std::string_view bytes) {
 
 void Http2Session::Send(ByteChain* output) {
   output_ = output;
-  // Fails only if a callback fails, and ours do not.
+  // This can only fail if a callback fails, and the callbacks of this class do not.
   nghttp2_session_send(session_.get());
   output_ = nullptr;
 }

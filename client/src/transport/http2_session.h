@@ -14,8 +14,9 @@ struct nghttp2_session;
 
 namespace cccl_cache {
 
-/// HTTP/2 as gRPC uses it, for one call at a time, without I/O: the caller passes received bytes in
-/// and takes bytes to send out. The only user of libnghttp2. Not thread-safe, does not move.
+/// The HTTP/2 protocol for one gRPC call at a time. It performs no I/O: the caller passes received
+/// bytes to Receive, and sends the bytes that Send returns. Only this class uses libnghttp2. Not
+/// thread-safe. It can't be moved.
 class Http2Session {
  public:
   Http2Session();
@@ -23,30 +24,30 @@ class Http2Session {
   Http2Session(const Http2Session&) = delete;
   Http2Session& operator=(const Http2Session&) = delete;
 
-  /// Returns false if memory ran out. No other function may be called then.
+  /// Returns false if there was no memory for the session. No other function may be called then.
   [[nodiscard]] bool ok() const { return session_ != nullptr; }
 
-  /// Sends `rights` in the headers of the next call, unless it is empty (proto/daemons_rights.h).
+  /// Adds the daemon's secret (proto/daemons_rights.h) to the headers of the next call. Empty: adds
+  /// nothing.
   void Prove(std::string rights) { rights_ = std::move(rights); }
-  /// Starts a call. Its reply goes to `call` until Forget.
+  /// Starts a call. The reply is passed to `call` until Forget is called.
   void Start(Call* call);
   void Forget();
   /// Queues an HTTP/2 PING.
   void Ping();
-  /// Resumes the call, whose body has more bytes now.
+  /// Continues to send the body, to which the call has added bytes.
   void Resume();
 
-  /// Returns false if the other end violates HTTP/2.
+  /// Processes received bytes. Returns false if they violate HTTP/2.
   [[nodiscard]] bool Receive(std::string_view bytes);
-  /// Appends the bytes that can be sent now to `output`, which then refers to the call's body.
+  /// Appends the bytes that can be sent now to `output`. They may refer to the body of the call.
   void Send(ByteChain* output);
 
-  /// Returns whether the server's first frames have arrived, so that it has accepted the
-  /// connection.
+  /// Returns whether the server has sent its SETTINGS. If so, it has accepted the connection.
   [[nodiscard]] bool established() const { return established_; }
-  /// Returns whether the server takes no more calls.
+  /// Returns whether the server accepts no more calls.
   [[nodiscard]] bool going_away() const { return going_away_; }
-  /// Returns whether neither side will send more.
+  /// Returns whether the connection has ended: neither side will send any more bytes.
   [[nodiscard]] bool over() const;
 
  private:

@@ -11,13 +11,14 @@
 namespace cccl_cache {
 namespace {
 
-// The allocator itself caches smaller blocks.
+// The sizes of the blocks that are kept for the next message. The system's allocator itself caches
+// smaller blocks.
 constexpr size_t kSmallestKept = size_t{64} << 10;
 constexpr size_t kLargestKept = size_t{4} << 20;
 // A kept block is not used for a message that needs less than 1/kLeastUse of it.
 constexpr size_t kLeastUse = 2;
 
-/// The header before a block's bytes.
+/// The header in front of a block's bytes, in the same allocation.
 struct alignas(std::max_align_t) Block {
   size_t capacity;
 
@@ -96,7 +97,7 @@ MessageAssembler::State MessageAssembler::Allocate() {
                       static_cast<size_t>(prefix_[2]) << 16 | static_cast<size_t>(prefix_[3]) << 8 |
                       static_cast<size_t>(prefix_[4]);
   if (prefix_[0] != 0 || size > limit_) return State::kInvalid;
-  // Not cleared, because every byte is written before Take.
+  // The new memory is not zeroed, because received bytes fill all of it before Take() is called.
   message_ = Message::WithRoomFor(size);
   received_ = 0;
   return State::kIncomplete;

@@ -11,48 +11,53 @@
 
 namespace cccl_cache {
 
-/// Releases memory so that the next message can use it.
+/// Frees the memory of a message, or keeps it for the next message: see AllocateMessageMemory.
 struct ReleaseMessageMemory {
   void operator()(char* memory) const;
 };
 
 using MessageMemory = std::unique_ptr<char[], ReleaseMessageMemory>;
 
-/// Returns memory for a received message, with undefined bytes. One released block of up to 4 MiB
-/// is kept for the next message of about its size. Otherwise the system's allocator would return
-/// such a block to the kernel, and every reply would cost a page fault per 4 KiB. Thread-safe, and
-/// safe to use in a forked child, whatever the parent's threads were doing at the fork.
+/// Returns memory for a received message. The bytes are uninitialized. The last released block of
+/// 64 KiB to 4 MiB is kept for the next message of at least half its size: the system's allocator
+/// would return such a block to the kernel, and each reply would cost one page fault per 4 KiB.
+/// Thread-safe. Also safe in a forked child, whatever the parent's other threads did during the
+/// fork.
 [[nodiscard]] MessageMemory AllocateMessageMemory(size_t size);
 
-/// Returns the size of its block: at most twice the requested size.
+/// Returns the size of the allocated block in bytes, at most twice the requested size. 0 if
+/// `memory` is null.
 [[nodiscard]] size_t CapacityOf(const MessageMemory& memory);
 
-/// The bytes of one received message, with room for a NUL after them.
+/// The bytes of one received message, followed by a NUL that `size` does not count.
 struct Message {
   MessageMemory bytes;
   size_t size = 0;
 
-  /// Returns a message whose bytes are undefined, except the NUL.
+  /// Returns a message of `size` uninitialized bytes. The NUL after them is set.
   [[nodiscard]] static Message WithRoomFor(size_t size);
   [[nodiscard]] std::string_view View() const { return {bytes.get(), size}; }
 };
 
-/// Assembles gRPC messages (flag, length in 4 bytes, bytes) from the pieces in which they arrive. A
-/// large message can be received directly into its memory: see Room. Not thread-safe.
+/// Assembles gRPC messages from the pieces in which they are received. A gRPC message is one flag
+/// byte, the length in 4 bytes, and the bytes. A large message can be received directly into its
+/// final memory: see Room(). Not thread-safe.
 class MessageAssembler {
  public:
   enum class State {
     kIncomplete,
-    kComplete,  ///< Take() must be called before more bytes are appended
-    kInvalid,   ///< compressed, or longer than `limit`
+    kComplete,  ///< the caller must call Take() before it appends more bytes
+    kInvalid,   ///< the message is compressed, or longer than the constructor's `limit`
   };
 
   explicit MessageAssembler(size_t limit) : limit_(limit) {}
 
-  /// Returns the memory for the rest of the current message; empty while its length is unknown.
-  /// Bytes that are received there must still be passed to Append, which then does not copy them.
+  /// Returns the memory for the rest of the current message, or an empty span if the message's
+  /// length is not known yet. After receiving bytes into this memory, the caller must pass them to
+  /// Append(), which then does not copy them.
   [[nodiscard]] std::span<char> Room();
-  /// Consumes bytes from the front of `bytes`, at most up to the end of the current message.
+  /// Removes bytes from the front of `bytes` and adds them to the current message. Stops at the
+  /// message's end, so the bytes of a following message stay in `bytes`.
   State Append(std::string_view* bytes);
   [[nodiscard]] Message Take();
   /// Returns whether no byte of a message was received since the last Take.

@@ -29,7 +29,8 @@ Expected<Readiness> Readiness::Make() {
   FileDescriptor epoll = AboveStandardStreams(FileDescriptor(epoll_create1(EPOLL_CLOEXEC)));
   FileDescriptor timer = AboveStandardStreams(
       FileDescriptor(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)));
-  // A socket that was never connected. A stream socket or a pipe would be reported as closed.
+  // An unconnected datagram socket. For an unconnected stream socket, or for a pipe, epoll would
+  // report a hangup.
   VerifiedDescriptor marker(FileDescriptor(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)));
   if (!epoll.valid() || !timer.valid() ||
       !SetEvents(epoll.get(), EPOLL_CTL_ADD, timer.get(), EPOLLIN) ||
@@ -71,7 +72,8 @@ void Readiness::Watch(int socket, bool writable) {
   if (socket < 0) return;
   uint32_t events = EPOLLIN;
   if (writable) events |= EPOLLOUT;
-  // The program's own epoll set does not contain this socket, so this call fails for it.
+  // EPOLL_CTL_MOD fails unless the epoll set contains this socket. So it also fails if the number
+  // epoll_ now belongs to an epoll set of the program.
   if (SetEvents(epoll_.get(), EPOLL_CTL_MOD, socket, events)) return;
   if (!OwnsSet()) Renew();
   SetEvents(epoll_.get(), EPOLL_CTL_ADD, socket, events);
@@ -85,12 +87,13 @@ void Readiness::WakeAt(std::optional<Moment> moment) {
   if (moment == wakes_at_) return;
   if (!OwnsTimer()) {
     Renew();
-    moment = Moment{};  // now, so that the next call watches the sockets again
+    moment = Moment{};  // already past: the descriptor wakes the caller, who watches the sockets
+                        // again
   }
   wakes_at_ = moment;
   itimerspec timer = {};
   if (moment) {
-    // Zero would turn the timer off.
+    // A value of zero would disarm the timer, so a time of zero becomes 1 ns.
     const auto since_start =
         std::max(std::chrono::nanoseconds(1), std::chrono::nanoseconds(moment->time_since_epoch()));
     timer.it_value.tv_sec = since_start.count() / 1'000'000'000;
@@ -102,7 +105,7 @@ void Readiness::WakeAt(std::optional<Moment> moment) {
 void Readiness::Wait(const Deadline& deadline) {
   if (!OwnsTimer()) {
     Renew();
-    // Without a descriptor, the only way to wait is to check again soon.
+    // Without an epoll descriptor the only way to wait is a short pause, in milliseconds.
     if (!epoll_.valid()) poll(nullptr, 0, 10);
     return;
   }

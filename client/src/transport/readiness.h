@@ -12,10 +12,11 @@
 
 namespace cccl_cache {
 
-/// One descriptor that is readable when progress is possible: a watched socket is ready, or a set
-/// time has come. The program uses it in poll(2) and similar calls; a forked child may only close
-/// it. If the program reused the numbers of its descriptors, the object opens new descriptors and
-/// does not touch the program's. Not thread-safe.
+/// A descriptor that becomes readable when a watched socket is ready or a set time has come. The
+/// calling program may wait for it with poll(2) or a similar call. A forked child may only close
+/// it. A program may close descriptors that it did not open, and then get the same numbers for its
+/// own files. This class detects that, opens new descriptors and leaves the program's files alone.
+/// Not thread-safe.
 class Readiness {
  public:
   using Moment = std::chrono::steady_clock::time_point;
@@ -26,16 +27,19 @@ class Readiness {
   Readiness& operator=(Readiness&&) = delete;
   ~Readiness() { LeaveForeign(); }
 
-  /// Returns -1 if the program took the number.
+  /// Returns the descriptor, or -1 if its number now belongs to a file of the program.
   [[nodiscard]] int fd() const { return OwnsSet() ? epoll_.get() : -1; }
-  /// Watches the socket for reading and, with `writable`, for writing. -1: does nothing.
+  /// Watches the socket for reading and, if `writable`, also for writing. Does nothing for socket
+  /// -1.
   void Watch(int socket, bool writable);
-  /// Stops watching the socket. Must be called before the socket is closed. -1: does nothing.
+  /// Stops watching the socket. The caller must do so before it closes the socket. Does nothing for
+  /// socket -1.
   void Forget(int socket);
-  /// Makes the descriptor readable from that time on. None: never.
+  /// Makes the descriptor readable from `moment` on. Without a moment, the time never makes it
+  /// readable.
   void WakeAt(std::optional<Moment> moment);
-  /// Waits until the deadline at most. May return early, so the caller must watch all sockets
-  /// again.
+  /// Waits until a watched socket is ready, the set time has come, or the deadline has passed. May
+  /// return early after descriptors were replaced, so the caller must watch all sockets again.
   void Wait(const Deadline& deadline);
 
  private:
@@ -44,13 +48,15 @@ class Readiness {
 
   [[nodiscard]] bool OwnsSet() const;
   [[nodiscard]] bool OwnsTimer() const;
-  /// Gives up the descriptors whose numbers the program took, without closing them.
+  /// Releases, without closing them, the descriptors whose numbers now belong to files of the
+  /// program.
   void LeaveForeign();
-  /// Replaces all descriptors. Sockets must be watched again afterwards.
+  /// Opens new descriptors in place of all old ones. The caller must watch the sockets again.
   void Renew();
 
-  // All epoll sets and timers share one inode. Ours is recognized because only our set contains the
-  // marker, a socket without events, and the timer.
+  // The inode number can't identify this object's epoll set, because all epoll sets and timers
+  // share one inode. Instead the set is identified by its members: only this set contains the
+  // marker (a socket on which no events occur) and the timer.
   FileDescriptor epoll_;
   FileDescriptor timer_;
   VerifiedDescriptor marker_;

@@ -13,7 +13,7 @@
 
 namespace cccl_cache {
 
-/// The time at which a call gives up. A value type.
+/// The time at which a call stops waiting and fails. A value type.
 class Deadline {
  public:
   using Clock = std::chrono::steady_clock;
@@ -30,11 +30,11 @@ class Deadline {
   }
   [[nodiscard]] Clock::time_point moment() const { return moment_; }
   [[nodiscard]] bool Passed() const { return Clock::now() >= moment_; }
-  /// Returns the remaining time for poll(2), in milliseconds.
+  /// Returns the remaining time in milliseconds, as the timeout argument of poll(2).
   [[nodiscard]] int PollTimeout() const {
     return static_cast<int>(std::min<int64_t>(Remaining().count(), INT_MAX));
   }
-  /// The earlier deadline is the smaller.
+  /// Orders deadlines by time: the earlier one is less.
   bool operator<(const Deadline& other) const { return moment_ < other.moment_; }
 
  private:
@@ -43,29 +43,31 @@ class Deadline {
   Clock::time_point moment_;
 };
 
-/// Computes the time of the next retry, and the number of builds that may be in progress at once.
-/// An overloaded or stopping daemon names the time itself. While no daemon answers, pauses double,
-/// for as long as a restart may take. A value type.
+/// Computes when to retry after a failure, and how many builds may be in progress at once. If the
+/// daemon is overloaded or stopping, it sends the retry time. While no daemon answers, the pauses
+/// between retries double, until 10 s after the first failure, the time that a restart may take. A
+/// value type.
 class Backoff {
  public:
   using Moment = std::chrono::steady_clock::time_point;
 
-  /// The daemon answered.
+  /// Call it when the daemon has answered a request.
   void Answered(Moment now) {
     answered_ = now;
     until_.reset();
     pause_ = kShortestPause;
     if (most_ < kNoBound) ++most_;
   }
-  /// The daemon answered with a hint when to retry.
+  /// Call it when the daemon has answered that the client must retry after the time `by`.
   void Postponed(Moment now, std::chrono::milliseconds by) {
     answered_ = now;
     PauseUntil(now + by);
   }
-  /// The daemon has `asked` builds of this client and no room for more.
+  /// Call it when the daemon has refused a build because of overload. `asked` is the number of this
+  /// client's builds in progress, which becomes the limit.
   void Full(size_t asked) { most_ = std::max<size_t>(asked, 1); }
-  /// The connection was lost or refused, or no daemon listens. Returns false if that has lasted too
-  /// long.
+  /// Call it when the connection was lost or refused, or when no daemon listens. Returns false if
+  /// this has lasted for 10 s, so that the caller gives up.
   bool Missed(Moment now) {
     if (!until_) until_ = now + kPatience;
     if (now >= *until_) return false;
@@ -74,14 +76,15 @@ class Backoff {
     return true;
   }
 
-  /// Returns whether the daemon was there recently, so that it may return.
+  /// Returns whether the daemon answered within the last 10 s, or its absence is still being waited
+  /// out. A daemon that restarts is such a case.
   [[nodiscard]] bool was_there(Moment now) const {
     return until_ || (answered_ && now < *answered_ + kPatience);
   }
-  /// Returns the time of the retry. None: now.
+  /// Returns the time of the next retry, or none if it can be sent at once.
   [[nodiscard]] const std::optional<Moment>& next() const { return next_; }
   [[nodiscard]] bool waiting(Moment now) const { return next_ && now < *next_; }
-  /// Returns the largest number of builds in progress at once.
+  /// Returns the largest number of builds that may be in progress at once.
   [[nodiscard]] size_t most() const { return most_; }
 
  private:
@@ -93,37 +96,38 @@ class Backoff {
   void PauseUntil(Moment moment) { next_ = next_ ? std::max(*next_, moment) : moment; }
 
   std::optional<Moment> answered_;
-  std::optional<Moment> until_;  ///< deadline for its return; none if it is there as far as known
+  std::optional<Moment> until_;  ///< time to give up on an absent daemon; none if it is present
   std::optional<Moment> next_;
   std::chrono::milliseconds pause_ = kShortestPause;
   size_t most_ = kNoBound;
 };
 
-/// Keep-alive timer of a connection that waits for a reply. A live server may send nothing for an
-/// hour, but it answers an HTTP/2 PING. A server that does not is stopped or hangs. At() returns
-/// the next step: wait, send a PING, wait as long again, give up. A value type.
+/// Keep-alive timer of a connection that waits for a reply. A live server may send no data for an
+/// hour, but it answers an HTTP/2 PING. A server that does not answer is stopped or hangs. At()
+/// returns the next step: wait, send a PING, wait for the same time again, give up. A value type.
 class KeepAlive {
  public:
   using Clock = std::chrono::steady_clock;
   enum class Means { kNothingYet, kAsk, kGone };
 
   static constexpr std::chrono::milliseconds kMax{5000};
-  /// A live server on a busy machine may be silent for almost this long.
+  /// The shortest wait. A live server on a busy machine may take almost this long to answer.
   static constexpr std::chrono::milliseconds kShortest{500};
 
-  /// `left` is the time to the end of the call. The timer gives up while half of it is left. `most`
-  /// is the upper bound of each of the two waits.
+  /// `left` is the time until the end of the call. Each of the two waits lasts a quarter of `left`,
+  /// so that the timer gives up while half of it remains, but at least kShortest and at most
+  /// `most`.
   KeepAlive(Clock::time_point now, std::chrono::milliseconds left,
             std::chrono::milliseconds most = kMax)
       : patience_(std::min(PatienceFor(left), most)), until_(now + patience_) {}
 
-  /// The call now also waits for an answer that is due within `left`.
+  /// Shortens the waits, because the call now also carries an answer that is due within `left`.
   void Hurry(Clock::time_point now, std::chrono::milliseconds left) {
     patience_ = std::min(patience_, PatienceFor(left));
     until_ = std::min(until_, now + patience_);
   }
 
-  /// The server has sent bytes.
+  /// Call it when the server has sent bytes, which prove that it lives.
   void Broken(Clock::time_point now) {
     asked_ = false;
     until_ = now + patience_;
@@ -134,7 +138,8 @@ class KeepAlive {
     if (now < until_) return Means::kNothingYet;
     if (asked_) return Means::kGone;
     asked_ = true;
-    // Counts from now and not from the deadline, because this process itself may have been stopped.
+    // The second wait begins now, not at the end of the first one: this process may have been
+    // stopped in between, and the server needs the whole wait to answer.
     until_ = now + patience_;
     return Means::kAsk;
   }
@@ -149,23 +154,24 @@ class KeepAlive {
   bool asked_ = false;
 };
 
-/// Circuit breaker: an unresponsive daemon is not asked during a pause. The pause is 0.1 s, doubles
-/// with each successive failure, and is at most 30 s. Concurrent failures count once, because a
-/// call that fails during the pause began before it. Thread-safe and lock-free, so that a forked
+/// Circuit breaker: after a failed call, the daemon gets no calls during a pause. The first pause
+/// is 0.1 s. Each successive failure doubles the pause, up to 30 s. Calls that fail during a pause
+/// do not lengthen it, because they began before it. Thread-safe and lock-free, so that a forked
 /// child can use it at any time.
 class CircuitBreaker {
  public:
   using Clock = std::chrono::steady_clock;
 
   [[nodiscard]] bool Resting(Clock::time_point now) const { return Count(now) < until_; }
-  /// `waited` is the time that the caller waited. The pause is at least as long, so that a program
-  /// loses at most half of its time to a daemon that hangs.
+  /// Call it when the daemon did not answer. `waited` is the time for which the caller waited. The
+  /// pause is at least as long (up to 30 s), so that a program loses at most half of its time to a
+  /// daemon that hangs.
   void Failed(Clock::time_point now, Clock::duration waited) {
     int64_t until = until_;
     if (Count(now) < until) return;
     const int64_t cost = std::chrono::ceil<std::chrono::milliseconds>(waited).count();
     const int64_t pause = std::min(std::max(pause_.load(), cost), kMax);
-    // If several calls fail at the same time, one of them begins the pause.
+    // If several threads fail at the same time, only one of them begins the pause.
     if (until_.compare_exchange_strong(until, Count(now) + pause)) pause_ = pause * 2;
   }
   void Answered() {
@@ -181,7 +187,7 @@ class CircuitBreaker {
   static constexpr int64_t kShortest = 100;
   static constexpr int64_t kMax = 30'000;
 
-  std::atomic<int64_t> until_{0};  ///< milliseconds of the clock
+  std::atomic<int64_t> until_{0};  ///< end of the pause, in milliseconds of the steady clock
   std::atomic<int64_t> pause_{kShortest};
 };
 

@@ -12,7 +12,8 @@ bool Says(std::string_view log, std::string_view part) {
   return log.find(part) != std::string_view::npos;
 }
 
-/// Returns the file that NVRTC could not open, or an empty text.
+/// Returns the name of the file that NVRTC could not open according to the log; empty if there is
+/// none.
 std::string_view MissingHeader(std::string_view log) {
   constexpr std::string_view kBefore = "open source file \"";
   const size_t begin = log.find(kBefore);
@@ -21,7 +22,7 @@ std::string_view MissingHeader(std::string_view log) {
   return log.substr(0, log.find('"'));
 }
 
-/// Returns whether the name is that of a header of the standard library.
+/// Returns whether the name is that of a header of the C or C++ standard library.
 bool IsHostHeader(std::string_view name) {
   constexpr std::string_view kOfC[] = {"assert.h", "limits.h", "math.h",   "stddef.h",
                                        "stdint.h", "stdio.h",  "stdlib.h", "string.h"};
@@ -45,7 +46,8 @@ std::string_view HintFor(std::string_view log) {
     return "that header is not in the source's directory, the -I directories or the toolchain's "
            "headers: add its directory with -I";
   }
-  // After text that it does not understand, NVRTC takes the following text for host code.
+  // "is undefined" and "expected a" exclude logs with other errors: after text that NVRTC can't
+  // parse, it also reports the following text as host code.
   if (Says(log, "in JIT mode") && !Says(log, "is undefined") && !Says(log, "expected a")) {
     return "NVRTC compiles device code only, without the host code that nvcc takes: mark functions "
            "with __device__ or __global__, and launch kernels from the program that loads them";

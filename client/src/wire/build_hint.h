@@ -6,8 +6,9 @@
 
 namespace cccl_cache {
 
-/// Returns advice on NVRTC's options for CUDA C++ that did not compile, derived from NVRTC's log.
-/// Empty if the log is enough. The same for all clients. Thread-safe.
+/// Returns advice for a CUDA C++ source that did not compile, for example which option of NVRTC is
+/// missing. The advice is derived from NVRTC's log. Returns an empty text if the log needs no
+/// explanation. All clients show the same advice. Thread-safe.
 [[nodiscard]] std::string_view HintFor(std::string_view log);
 
 }  // namespace cccl_cache

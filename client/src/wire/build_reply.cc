@@ -28,7 +28,8 @@ BuildReply::Artifact ReadArtifact(ProtoReader reader, std::string_view* contents
   return artifact;
 }
 
-// In the message, the fields of type bytes follow those of type string.
+// A name that is not UTF-8 is sent twice: as a string with '?' for each invalid byte, and after it
+// as bytes, which are unchanged and replace the string here.
 BuildReply::LoweredName ReadLoweredName(ProtoReader reader) {
   using Field = fields::LoweredName;
   BuildReply::LoweredName name;

@@ -13,11 +13,11 @@
 
 namespace cccl_cache {
 
-/// A BuildReply. It owns the memory into which the reply was received, and all views that it
-/// returns point into that memory. Immutable.
+/// A decoded BuildReply message. The object owns the memory into which the message was received.
+/// All views that it returns point into that memory. Immutable except for TakeContents().
 class BuildReply {
  public:
-  /// The contents are empty if they came in chunks.
+  /// One artifact of the build. If `in_chunks`, its contents are not in this reply.
   struct Artifact {
     int kind = 0;
     uint64_t size = 0;
@@ -28,8 +28,9 @@ class BuildReply {
     std::string expression;
     std::string lowered;
   };
-  /// The fields of build.proto, with the compiler's own texts. Enums are numbers, because a newer
-  /// daemon may have more values.
+  /// The fields of the message, as in build.proto. Texts of the compiler are unchanged, also if
+  /// they are not UTF-8. Enums are numbers, because a newer daemon may send values that this client
+  /// does not know.
   struct Fields {
     int outcome = 0;
     int tier = 0;
@@ -51,22 +52,26 @@ class BuildReply {
     std::vector<Artifact> artifacts;
   };
 
-  /// CCCL_CACHE_PROTOCOL: the bytes are no message, or an artifact's size differs from the
-  /// announced size.
+  /// Decodes a reply. Fails with CCCL_CACHE_PROTOCOL if the bytes are not a valid message, or if an
+  /// artifact's size differs from the size that its `size` field states.
   static Expected<BuildReply> Decode(Message message);
-  /// Decodes a reply whose artifacts came in chunks. `contents` has one element per artifact.
+  /// Decodes a reply whose artifacts were received separately, in chunks. `contents` has one
+  /// element for each artifact, in the same order.
   static Expected<BuildReply> DecodeWithContents(Message message, std::vector<Message> contents);
 
   [[nodiscard]] const Fields& fields() const { return fields_; }
   [[nodiscard]] size_t artifact_count() const { return fields_.artifacts.size(); }
   [[nodiscard]] std::string_view contents(size_t artifact) const { return contents_[artifact]; }
-  /// Returns whether an artifact was too large for the message.
+  /// Returns whether the reply lacks the contents of an artifact that was too large for one
+  /// message. The caller must request them with BuildInChunks.
   [[nodiscard]] bool needs_chunks() const;
-  /// Returns the approximate memory use in bytes.
+  /// Returns the memory of the received messages in bytes. It is approximate, because decoded
+  /// fields are not counted.
   [[nodiscard]] size_t MemoryBytes() const;
-  /// Returns whether the other reply holds the same artifacts.
+  /// Returns whether both replies have artifacts of the same kinds with the same SHA-256, in the
+  /// same order.
   [[nodiscard]] bool SameArtifacts(const BuildReply& other) const;
-  /// Replaces the contents by those of the other reply, which has the same artifacts.
+  /// Takes over the artifacts' contents from `other`. Requires SameArtifacts(other).
   void TakeContents(BuildReply other);
 
  private:
@@ -74,13 +79,13 @@ class BuildReply {
 
   static Expected<BuildReply> DecodeFields(Message message);
 
-  std::vector<Message> memory_;  ///< the memory to which fields_ and contents_ refer
+  std::vector<Message> memory_;  ///< owns the bytes that fields_ and contents_ point into
   Fields fields_;
   std::vector<std::string_view> contents_;
 };
 
-/// Returns the number in an enum field of a caller's struct. The number may be none of the enum's
-/// values, so it must not be read as an enum.
+/// Returns the number in an enum field of a caller's struct. The field is copied as bytes, because
+/// a number that is no value of the enum must not be read as an enum.
 template <typename Field>
 int WireNumber(const Field& field) {
   static_assert(sizeof(Field) == sizeof(int));
@@ -89,8 +94,9 @@ int WireNumber(const Field& field) {
   return number;
 }
 
-/// Returns the field as the C interface has it, whose values have the same numbers. A value after
-/// the last known one, from a newer daemon, becomes 0.
+/// Converts an enum field of a reply to the enum of the C interface, which has the same numbers.
+/// `last` is the last value that this client knows. A number above it, from a newer daemon, becomes
+/// 0.
 template <typename Known, typename Field>
 Known FromWire(const Field& field, Known last) {
   const int number = WireNumber(field);

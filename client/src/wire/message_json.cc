@@ -13,11 +13,11 @@
 namespace cccl_cache {
 namespace {
 
-/// A received value. The type of its field selects the member.
+/// A received value of a field. The field's type tells which member is used.
 struct Value {
   uint64_t number = 0;
   double real = 0;
-  std::string_view bytes{};  ///< of a text or a message
+  std::string_view bytes{};  ///< the value of a text field, or an encoded submessage
 };
 
 Value Read(MessageField::Kind kind, ProtoReader* reader) {
@@ -37,14 +37,15 @@ std::string_view NameOf(const MessageField& field, uint64_t number) {
   return found == field.values.end() ? "unknown" : found->name;
 }
 
-/// Limits against a process that is no daemon. A real daemon sends far less: one value is a field
-/// of a running build, a toolchain or a statistic.
+/// Limits on the size (in bytes) and the number of values of a message, in case another process
+/// than the daemon has sent it. A real daemon's message is far smaller: each value is a field of a
+/// running build, a toolchain or a statistic.
 constexpr size_t kMaxMessage = size_t{16} << 20;
 constexpr size_t kMaxValues = size_t{1} << 19;
 
 class MessageWriter {
  public:
-  /// Returns false if the message is malformed or exceeds the limits.
+  /// Writes the message as a JSON object. Returns false if it is malformed or exceeds the limits.
   bool Message(std::string_view message, const MessageTable& table);
   std::string Finish() { return json_.Finish(); }
 
@@ -108,7 +109,7 @@ bool MessageWriter::Message(std::string_view message, const MessageTable& table)
   return sound;
 }
 
-/// Appends the field. Returns false if the text is not a value of it.
+/// Appends the field with the value in `text`. Returns false if the field's type has no such value.
 bool Append(const MessageField& field, std::string_view text, ProtoWriter* writer) {
   uint64_t number = 0;
   switch (field.kind) {

@@ -13,15 +13,16 @@
 
 namespace cccl_cache {
 
-/// Returns a message as a JSON object with the fields of the table by name. An absent submessage
-/// has no key. An enum is the name of its value, or "unknown" for a value of a newer daemon. None:
-/// the bytes are malformed, or larger than any daemon's message.
+/// Converts an encoded message to a JSON object. Its keys are the names of the fields in `table`.
+/// An absent submessage has no key. An enum becomes the name of its value, or "unknown" for a value
+/// that only a newer daemon has. Returns none if the message is malformed or larger than any
+/// message of a daemon.
 [[nodiscard]] std::optional<std::string> ToJson(std::string_view message,
                                                 const MessageTable& table);
 
-/// Returns the message with these fields, each given as "NAME=VALUE". The values of a flag are true
-/// and false. CCCL_CACHE_INVALID_REQUEST names the first argument without a known field or with an
-/// invalid value.
+/// Encodes a message from arguments of the form "NAME=VALUE", where NAME is a field of `table`. The
+/// values of a boolean field are true and false. Fails with CCCL_CACHE_INVALID_REQUEST, whose text
+/// quotes the first argument with an unknown field or an invalid value.
 [[nodiscard]] Expected<std::string> FromArguments(std::span<const cccl_cache_bytes> arguments,
                                                   const MessageTable& table);
 

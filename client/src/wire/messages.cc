@@ -13,10 +13,11 @@
 namespace cccl_cache {
 namespace {
 
-// A smaller piece is copied, because another piece would cost the kernel more.
+// A piece with fewer bytes is copied: that is cheaper than one more segment in the system call.
 constexpr size_t kWorthReferring = 2048;
 
-// Memory for announced artifacts is allocated at once. A larger total is a protocol error.
+// The largest total size of a reply's artifacts in bytes. The client allocates all of their memory
+// when the daemon announces the sizes, so a larger total is a protocol error.
 constexpr uint64_t kMaxBuild = uint64_t{2} << 30;
 
 }  // namespace

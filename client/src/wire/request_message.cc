@@ -18,11 +18,11 @@
 namespace cccl_cache {
 namespace {
 
-// The usual size of a request without its contents.
+// The initial buffer sizes: usual sizes in bytes of an encoded program and of the encoded options.
 constexpr size_t kUsualProgram = 512;
 constexpr size_t kUsualOptions = 128;
 
-// The API version of the first daemon with on_miss.
+// The first minor version of the daemon's API with the option on_miss.
 constexpr uint32_t kApiMinorOfOnMiss = 3;
 
 constexpr uint64_t kMultiplier = 0x9e3779b97f4a7c15u;
@@ -33,8 +33,9 @@ uint64_t Mix(uint64_t lane, const char* word) {
   return std::rotl((lane ^ number) * kMultiplier, 31);
 }
 
-/// A hash for this process alone. A source is long, so four lanes take turns: a processor computes
-/// them in parallel, in half of the time of std::hash.
+/// Returns a hash that is used only inside this process. A source is long, so four hashes are
+/// computed over every fourth word each. A processor computes them in parallel, in half of the time
+/// of std::hash.
 size_t HashOf(std::string_view bytes) {
   std::array<uint64_t, 4> lanes = {bytes.size(), 1, 2, 3};
   auto& [a, b, c, d] = lanes;
@@ -49,7 +50,8 @@ size_t HashOf(std::string_view bytes) {
   return all;
 }
 
-// The lists in the structs of the C interface, under the names in the list of fields.
+// The arrays of the C structs as spans. The members have the names that the functions of
+// proto/request_fields.h expect.
 struct NvrtcLists {
   explicit NvrtcLists(const cccl_cache_nvrtc& program)
       : options(program.options, program.option_count),
@@ -73,7 +75,8 @@ struct NvvmLists {
   std::span<const cccl_cache_bytes> options;
 };
 
-/// The options of the C interface, under the names in the list of fields.
+/// The options of the C struct. The members have the names that WalkRequest
+/// (proto/request_fields.h) expects.
 struct RequestOptions {
   explicit RequestOptions(const cccl_cache_build_options& options)
       : toolchain{options.toolchain_id, options.toolchain_version, options.toolchain_major},
@@ -89,7 +92,7 @@ struct RequestOptions {
   uint32_t driver_version;
   cccl_cache_bytes working_directory;
   std::span<const cccl_cache_artifact_kind> wanted;
-  // The fields below are not in the name.
+  // The fields below do not affect the answer, so the request's name does not contain them.
   uint32_t min_api_minor = 0;
   std::optional<FilesView> files_view;
   BuildPriority priority = BuildPriority::kNormal;
@@ -98,7 +101,7 @@ struct RequestOptions {
 
 std::string Head(uint32_t field, size_t size) { return ProtoWriter().Head(field, size).Take(); }
 
-/// Returns the encoded size of a field with `size` bytes.
+/// Returns the size in bytes of an encoded field whose value has `size` bytes.
 size_t SizeOfField(uint32_t field, size_t size) {
   const auto varint = [](uint64_t value) { return (std::bit_width(value | 1) + 6) / 7; };
   return static_cast<size_t>(varint(uint64_t{field} << 3) + varint(size)) + size;
@@ -106,10 +109,11 @@ size_t SizeOfField(uint32_t field, size_t size) {
 
 }  // namespace
 
-/// Writes one message by a walk over its fields (proto/request_fields.h).
+/// Encodes one message. The functions of proto/request_fields.h call the method for each field.
 class RequestMessage::Writer {
  public:
-  /// `request` receives the contents and items of a program. Null if the message has none.
+  /// `usual_bytes` is the initial buffer size. `request` receives the contents and the list items
+  /// of a program. It may be null for a message without them.
   explicit Writer(size_t usual_bytes, RequestMessage* request = nullptr)
       : out_(usual_bytes), request_(request) {}
 
@@ -183,7 +187,7 @@ class RequestMessage::Writer {
     if (view.find('\0') != view.npos) invalid_ = name;
     out_.Message(field, view);
   }
-  /// Returns the number that protobuf sends for an enum. A negative value has ten bytes.
+  /// Returns the enum's number as protobuf encodes it: sign-extended to 64 bits.
   template <typename Value>
   static uint64_t OnWire(const Value& value) {
     if constexpr (sizeof(Value) == sizeof(int)) {
@@ -195,7 +199,7 @@ class RequestMessage::Writer {
 
   ProtoWriter out_;
   RequestMessage* const request_;
-  Part* item_ = nullptr;  ///< the item in progress
+  Part* item_ = nullptr;  ///< the list item whose fields are being written; null outside of items
   std::string_view invalid_;
 };
 
@@ -249,7 +253,7 @@ Expected<Done> RequestMessage::SetOptions(const cccl_cache_build_options& option
   RequestOptions whole(options);
   whole.on_miss = on_miss_;
   whole.priority = priority;
-  // A daemon of an older version would compile the build.
+  // A daemon of an older version ignores on_miss and would compile. So it must reject the request.
   if (!may_be_compiled()) whole.min_api_minor = kApiMinorOfOnMiss;
   // Computed for each build, because a thread may enter another mount namespace at any time.
   whole.files_view = FilesViewOfThisThread();
@@ -259,9 +263,10 @@ Expected<Done> RequestMessage::SetOptions(const cccl_cache_build_options& option
   return Done{};
 }
 
+// The encoded message:
 // message := [program] options
-// program := head *(fields-of-program | part)
-// part    := [head of the item] [head of the blob, blob] among the item's fields
+// program := head *(fields of the program | part)
+// part    := [head of the item] fields of the item, with [head of the blob, blob] among them
 
 template <typename Piece>
 void RequestMessage::ForEachPiece(Use use, const Piece& piece) const {

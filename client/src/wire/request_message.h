@@ -17,15 +17,17 @@
 
 namespace cccl_cache {
 
-/// A BuildRequest of the protocol, made from the structs of the C interface. Texts are copied.
-/// Contents are referenced and must outlive it. CCCL_CACHE_INVALID_REQUEST names a field whose text
-/// holds a NUL. Not thread-safe.
+/// A BuildRequest message that is encoded from the structs of the C interface. Texts are copied.
+/// File contents are referenced and must outlive this object. If a text contains a NUL, the call
+/// fails with CCCL_CACHE_INVALID_REQUEST and names the field. Not thread-safe.
 class RequestMessage {
  public:
-  /// Contents that may be uploaded before the request.
+  /// The contents of one file, such as a source or a header. They may be uploaded before the
+  /// request.
   struct Blob {
     std::string_view contents;
-    std::string upload_sha256;  ///< empty if the contents are sent in the request
+    std::string upload_sha256;  ///< SHA-256 of the upload; empty if the request carries the
+                                ///< contents
   };
 
   RequestMessage() = default;
@@ -35,54 +37,60 @@ class RequestMessage {
   Expected<Done> SetProgram(const cccl_cache_nvrtc& program);
   Expected<Done> SetProgram(const cccl_cache_link& program);
   Expected<Done> SetProgram(const cccl_cache_nvvm& program);
-  /// Sets the options that affect the answer. With the program, they are the request's name.
+  /// Sets only the options that affect the answer. The program and these options are the request's
+  /// name.
   Expected<Done> SetNamedOptions(const cccl_cache_build_options& options);
-  /// Sets all options, but with this priority.
+  /// Sets all options, and `priority` as the priority of the build.
   Expected<Done> SetOptions(const cccl_cache_build_options& options,
                             BuildPriority priority = BuildPriority::kNormal);
 
-  /// Returns false if the caller refuses a compile.
+  /// Returns false if the caller's on_miss option forbids that the daemon compiles.
   [[nodiscard]] bool may_be_compiled() const { return on_miss_ != MissAction::kRefuse; }
 
-  // The name of a request: requests with equal names have equal answers.
+  // The name of a request consists of all that affects the answer: requests with the same name have
+  // the same answer.
   /// Returns a hash of the name.
   [[nodiscard]] size_t HashOfName() const;
-  /// Returns the message with its contents and without the options that do not affect the answer.
+  /// Returns the name: the encoded message with all contents, but without the options that do not
+  /// affect the answer.
   [[nodiscard]] std::string Name() const;
   /// Returns whether Name() == name, without making the name.
   [[nodiscard]] bool HasName(std::string_view name) const;
 
   [[nodiscard]] size_t PackedSize() const;
   [[nodiscard]] const std::vector<Blob>& blobs() const { return blobs_; }
-  /// Copies the contents, so that the message owns them.
+  /// Copies the contents into this object, so that the caller's memory may be freed.
   void CopyContents();
-  /// Sends all contents inside the request, also those uploaded before.
+  /// Sends all contents inside the request, including those that were uploaded before.
   void InlineAll();
-  /// Replaces the contents of a blob by a reference to the upload with this SHA-256.
+  /// Sends a reference to an upload in place of the contents of blobs()[blob]. `sha256` identifies
+  /// the upload.
   void NameUpload(size_t blob, std::string sha256);
 
-  // Append a message in gRPC's encoding. Large contents are referenced.
+  // The functions below append the request in gRPC's encoding. Large contents are referenced, and
+  // must outlive the chain.
   void AppendTo(ByteChain* body) const;
-  /// Append the request as the build of an ExplainRequest, and as the first message of
-  /// BuildWithFiles. The size is at most PackedSize() + kAround.
+  /// The two functions below append the request inside another message: as the build of an
+  /// ExplainRequest, or of the first BuildWithFilesRequest. That message has at most PackedSize() +
+  /// kAround bytes.
   static constexpr size_t kAround = 32;
   void AppendQuestionTo(ByteChain* body) const;
   void AppendWithFilesTo(ByteChain* body) const;
-  /// Appends the request as a build of BuildMany with this tag.
+  /// Appends the request inside a BuildManyRequest with this tag.
   void AppendTaggedTo(uint64_t tag, ByteChain* body) const;
 
  private:
-  /// An item of a list of the program, or contents of the program itself. Positions are in
-  /// program_.
+  /// An item of one of the program's lists, such as a header, or contents of the program itself,
+  /// such as the source. Positions are offsets in program_.
   struct Part {
-    uint32_t item = 0;  ///< field of the item; 0 for the program itself
-    size_t begin = 0;   ///< start of the item's fields without its contents
+    uint32_t item = 0;  ///< field number of the list; 0 for contents of the program itself
+    size_t begin = 0;   ///< start of the item's encoded fields, which do not include its contents
     size_t end = 0;
-    uint32_t contents = 0;  ///< field of the contents; 0: the item has none
-    size_t place = 0;       ///< position of the contents among the other fields
+    uint32_t contents = 0;  ///< field number of the contents; 0 if the item has none
+    size_t place = 0;       ///< position in program_ at which the contents are inserted
     size_t blob = 0;        ///< index in blobs_
   };
-  /// The purpose of the bytes: a name in the process cache, or a request on the wire.
+  /// The use of the encoded bytes: the request's name in the process cache, or the message to send.
   enum class Use { kName, kWire };
   class Writer;
 
@@ -90,20 +98,21 @@ class RequestMessage {
   Expected<Done> SetProgram(uint32_t number, const Fields& fields);
   template <typename Piece>
   void ForEachPiece(Use use, const Piece& piece) const;
-  /// Returns the field of a Blob to send, and its bytes.
+  /// Returns the field number and the value to send in a Blob message: contents, or an upload's
+  /// SHA-256.
   [[nodiscard]] std::pair<uint32_t, std::string_view> Sent(const Part& part, Use use) const;
   [[nodiscard]] size_t BlobSize(const Part& part, Use use) const;
   [[nodiscard]] size_t ItemSize(const Part& part, Use use) const;
   [[nodiscard]] size_t ProgramSize(Use use) const;
-  /// Appends the message after fields of the enclosing message.
+  /// Appends a message that consists of the encoded `fields` and this request.
   void AppendBehind(std::string_view fields, ByteChain* body) const;
 
-  uint32_t number_ = 0;  ///< number of the program's field
-  std::string program_;  ///< its fields, without contents and without the heads of items
+  uint32_t number_ = 0;  ///< number of the field that holds the program; 0 if no program is set
+  std::string program_;  ///< the program's encoded fields, without contents and heads of list items
   std::vector<Part> parts_;
   std::vector<Blob> blobs_;
-  std::string named_options_;  ///< the other fields in the request's name
-  std::string options_;        ///< the other fields on the wire
+  std::string named_options_;  ///< the encoded options that are part of the request's name
+  std::string options_;        ///< all encoded options, as they are sent
   MissAction on_miss_ = MissAction::kWait;
   std::forward_list<std::string> copies_;
 };

@@ -19,13 +19,14 @@ struct CUevent_st;
 struct CUgraphExec_st;
 struct CUstream_st;
 
-/// CUDA graphs of kernels that were built by this library. Header-only, over the driver API of
-/// CUDA 12.0 and later, which is opened at run time.
+/// CUDA graphs with kernels that this library built. Header-only. Requires the driver API of CUDA
+/// 12.0 or later, which is opened at run time.
 namespace cccl_cache::graph {
 
 namespace internal {
 
-/// Owns a handle of the driver, which `destroy` frees.
+/// Owns a handle of the driver. The destructor passes the handle to the driver function with the
+/// name `destroy`.
 template <typename T>
 class Owned {
  public:
@@ -47,7 +48,7 @@ class Owned {
       static_cast<void>(driver_.Call(destroy_, std::exchange(handle_, nullptr)));
   }
   [[nodiscard]] T* get() const { return handle_; }
-  /// Returns the address at which a function of the driver stores the handle.
+  /// Returns the address at which a driver function can store a handle.
   [[nodiscard]] T** place() { return &handle_; }
 
  private:
@@ -56,20 +57,21 @@ class Owned {
   T* handle_ = nullptr;
 };
 
-/// The driver's graph, and the objects that it uses.
+/// A graph of the driver, with the objects that must live as long as it.
 struct Definition {
   Owned<CUgraph_st> graph;
-  Nodes nodes;  // in the order of their dependencies
-  // Copies of the data that the driver refers to while the graph runs.
+  Nodes nodes;  // each node after its dependencies
+  // The kernels and functions that the driver uses while the graph runs.
   std::vector<std::shared_ptr<const void>> kept;
-  // The kind of each node and the indices of its dependencies, which an update can't change.
+  // The kind of each node, and the indices of its dependencies. An update can't change them.
   std::vector<std::pair<std::string, std::vector<size_t>>> shape;
 };
 
 enum class Mark : uint8_t { kEntered, kDone };
 using Marks = std::unordered_map<const Node*, Mark>;
 
-/// Appends a node and all its dependencies to `order`, each after its own dependencies.
+/// Appends a node and all its dependencies to `order`, each node after its own dependencies. Skips
+/// nodes that are in `marks`. CCCL_CACHE_INVALID_REQUEST: null, or the dependencies form a circle.
 inline Expected<Done> AddInOrder(const std::shared_ptr<Node>& end, Marks& marks, Nodes& order) {
   struct Step {
     std::shared_ptr<Node> node;
@@ -152,14 +154,14 @@ inline Expected<Definition> Define(const Driver& driver, const Nodes& ends) {
 
 }  // namespace internal
 
-/// A graph. It keeps its kernels loaded and its functions alive; memory belongs to the caller. Used
-/// by one thread at a time.
+/// A CUDA graph. It keeps its kernels loaded and its host functions alive. The program owns the
+/// memory that the nodes use. Use it on one thread at a time.
 class Graph {
  public:
-  /// Makes a graph of nodes and all their dependencies. The program must have made a context
-  /// current. The nodes are not changed, and may be changed and built again.
-  /// CCCL_CACHE_INVALID_REQUEST: the dependencies form a circle, or an argument has the wrong width
-  /// or points to memory of the host.
+  /// Makes a graph of these nodes and all their dependencies. The program must have made a context
+  /// current. The graph copies the nodes, so the program may change and build them again later.
+  /// CCCL_CACHE_INVALID_REQUEST: the dependencies form a circle, or an argument of a kernel has the
+  /// wrong size or points to host memory that the kernel can't access.
   static Expected<Graph> Build(const Driver& driver, const Nodes& ends) {
     Expected<internal::Definition> definition = internal::Define(driver, ends);
     if (!definition.ok()) return definition.error();
@@ -185,7 +187,8 @@ class Graph {
                         definition_->graph.get(), 0ull);
   }
 
-  /// Launches the graph; the first launch instantiates it. Does not wait for its end.
+  /// Launches the graph and does not wait for its end. The first launch also instantiates the
+  /// graph.
   Expected<Done> Launch(CUstream_st* stream = nullptr) {
     if (!definition_) return Destroyed();
     Expected<Done> done = executable_.get() != nullptr ? Done{} : Instantiate();
@@ -198,9 +201,10 @@ class Graph {
     return done;
   }
 
-  /// Applies the nodes' current arguments, sizes and kernels without instantiating again. `ends`:
-  /// other nodes; empty: those that the graph was built from. After an error the graph is
-  /// unchanged. CCCL_CACHE_INVALID_REQUEST: also if the kinds of nodes or the dependencies differ.
+  /// Changes the graph to the current arguments, sizes and kernels of the nodes, without another
+  /// instantiation. `ends`: the nodes of the new graph; empty: the nodes from which the graph was
+  /// built. After an error the graph is unchanged. CCCL_CACHE_INVALID_REQUEST: as for Build, or the
+  /// kinds of the nodes or their dependencies differ.
   Expected<Done> Update(const Nodes& ends = {}) {
     if (!definition_) return Destroyed();
     Expected<internal::Definition> made = internal::Define(driver_, ends.empty() ? ends_ : ends);
@@ -227,7 +231,7 @@ class Graph {
     return Done{};
   }
 
-  /// Waits until the graph has run, and frees it. A second call does nothing.
+  /// Waits until the last launch has ended, and frees the graph. A second call does nothing.
   void Destroy() {
     if (!definition_) return;
     if (launched_.get() != nullptr)
@@ -247,7 +251,8 @@ class Graph {
     CUgraphNode_st* node = nullptr;
     CUgraphNode_st* from = nullptr;
   };
-  // A graph from before an update, kept while launches may use it.
+  // A definition that an update has replaced. It is kept until the launches before that update have
+  // ended.
   struct Earlier {
     std::unique_ptr<internal::Definition> definition;
     OwnedEvent launched;
@@ -266,10 +271,10 @@ class Graph {
   }
 
   Driver driver_;
-  std::unique_ptr<internal::Definition> definition_;  // null: destroyed
+  std::unique_ptr<internal::Definition> definition_;  // null after Destroy
   Nodes ends_;
   internal::Owned<CUgraphExec_st> executable_;
-  OwnedEvent launched_;  // recorded after the last launch
+  OwnedEvent launched_;  // event after the last launch; null: none
   std::vector<Earlier> earlier_;
 };
 

@@ -20,11 +20,11 @@
 struct CUgraph_st;
 struct CUgraphNode_st;
 
-/// The nodes of CUDA graphs. A node belongs to no graph until it is built (cccl_cache/graph.h);
-/// until then its members may be changed. Memory that nodes refer to belongs to the caller.
+/// The nodes of CUDA graphs. The program may change a node's members: a graph copies them when it
+/// is built (cccl_cache/graph.h). The program owns the memory that nodes use.
 namespace cccl_cache::graph {
 
-/// An address on the device: a CUdeviceptr, or a pointer of the CUDA runtime.
+/// The address of memory on a device: a CUdeviceptr, or a pointer from the CUDA runtime.
 class DevicePointer {
  public:
   DevicePointer(uint64_t address) : address_(address) {}  // NOLINT: implicit
@@ -37,7 +37,8 @@ class DevicePointer {
   uint64_t address_;
 };
 
-/// One argument of a kernel: the bytes of a value of the parameter's type.
+/// One argument of a kernel. It holds the bytes of the value, whose type must be the type of the
+/// kernel's parameter.
 class Argument {
  public:
   template <typename T>
@@ -47,7 +48,7 @@ class Argument {
   }
 
   [[nodiscard]] const std::vector<std::byte>& bytes() const { return bytes_; }
-  /// Returns the address if the argument is a pointer, or none.
+  /// Returns the address if the argument is a pointer. None: it is another value.
   [[nodiscard]] std::optional<uint64_t> pointer() const {
     if (!pointer_) return std::nullopt;
     uint64_t address = 0;
@@ -60,15 +61,16 @@ class Argument {
   bool pointer_;
 };
 
-/// The graph of the driver to which a node adds itself.
+/// The driver's graph that is being built, to which nodes are added.
 struct Place {
   const Driver& driver;
   CUgraph_st* graph;
   CUctx_st* context;
 };
 
-/// A step of a graph. deps: the nodes that must end before this one begins. A circle of deps can't
-/// be built, and leaks its nodes unless the program breaks it.
+/// A step of a graph. `deps` are the nodes that must end before this node begins. If nodes depend
+/// on each other in a circle, they can't be built. They are also never freed, unless the program
+/// removes one of the dependencies.
 struct Node {
   explicit Node(std::vector<std::shared_ptr<Node>> dependencies) : deps(std::move(dependencies)) {}
   Node(const Node&) = delete;
@@ -76,7 +78,7 @@ struct Node {
   virtual ~Node() = default;
 
   [[nodiscard]] virtual const char* name() const = 0;
-  /// Adds a copy of this node, without its dependencies.
+  /// Adds a node like this one to the driver's graph, without dependencies.
   [[nodiscard]] virtual Expected<CUgraphNode_st*> AddTo(const Place& place) const = 0;
 
   std::vector<std::shared_ptr<Node>> deps;
@@ -126,7 +128,7 @@ struct HostParams {
 
 inline CUgraphNode_st* const* NoDependencies() { return nullptr; }
 
-/// Calls a function of the driver that adds a node.
+/// Calls a driver function that adds a node without dependencies, and returns the node.
 template <typename... Params>
 Expected<CUgraphNode_st*> Add(const Place& place, const char* function, Params... params) {
   CUgraphNode_st* node = nullptr;
@@ -159,9 +161,9 @@ struct Launch {
   unsigned shared_bytes = 0;
 };
 
-/// Launches a kernel of a build. The graph keeps the kernels loaded.
+/// Launches a kernel of a build. A graph with this node keeps the kernels loaded.
 struct KernelNode : Node {
-  /// kernel: a name expression of the build, or the name of an extern "C" kernel.
+  /// `kernel_name` is a name expression of the build, or the name of an extern "C" kernel.
   KernelNode(Launch config, std::shared_ptr<const LoadedKernels> loaded, std::string kernel_name,
              std::vector<Argument> arguments, Nodes dependencies = {})
       : Node(std::move(dependencies)),
@@ -193,7 +195,8 @@ struct KernelNode : Node {
   std::vector<Argument> args;
 
  private:
-  /// Returns no error with drivers before 12.4, which can't list a kernel's parameters.
+  /// Checks the number and the sizes of the arguments. Checks nothing with drivers before 12.4,
+  /// which can't list the parameters of a kernel.
   [[nodiscard]] Expected<Done> CheckWidths(const Driver& driver, CUfunc_st* function) const {
     if (!driver.Has("cuFuncGetParamInfo")) return Done{};
     size_t offset = 0;
@@ -211,8 +214,9 @@ struct KernelNode : Node {
                              " arguments, and the node has " + std::to_string(args.size()));
   }
 
-  /// Checks that arguments do not point to host memory that is unknown to the driver: a kernel
-  /// can't access it, unless the device can access all memory of the process.
+  /// Checks that no pointer argument points to host memory that the driver does not know, such as
+  /// memory from malloc. A kernel can't access such memory, except on devices that can access all
+  /// memory of the process.
   [[nodiscard]] Expected<Done> CheckPointers(const Driver& driver) const {
     constexpr int kPageableMemoryAccess = 88;  // CUdevice_attribute
     constexpr int kMemoryType = 2;             // CUpointer_attribute
@@ -235,7 +239,8 @@ struct KernelNode : Node {
   }
 };
 
-/// Copies memory of the host, pinned or not, to the device, with its contents when the node runs.
+/// Copies host memory, pinned or not, to the device. It copies the contents that the memory has
+/// when the node runs.
 struct MemcpyHtoDNode : Node {
   MemcpyHtoDNode(DevicePointer destination, const void* source, size_t size,
                  Nodes dependencies = {})
@@ -251,7 +256,7 @@ struct MemcpyHtoDNode : Node {
   size_t bytes;
 };
 
-/// Copies memory of the device to the host, to pinned memory or not.
+/// Copies device memory to host memory, pinned or not.
 struct MemcpyDtoHNode : Node {
   MemcpyDtoHNode(void* destination, DevicePointer source, size_t size, Nodes dependencies = {})
       : Node(std::move(dependencies)), dst(destination), src(source), bytes(size) {}
@@ -266,7 +271,8 @@ struct MemcpyDtoHNode : Node {
   size_t bytes;
 };
 
-/// Copies memory that the driver knows: of a device, managed, or pinned on the host.
+/// Copies memory between addresses that the driver knows: memory of a device, managed memory, or
+/// pinned host memory.
 struct MemcpyNode : Node {
   MemcpyNode(DevicePointer destination, DevicePointer source, size_t size, Nodes dependencies = {})
       : Node(std::move(dependencies)), dst(destination), src(source), bytes(size) {}
@@ -283,7 +289,7 @@ struct MemcpyNode : Node {
   size_t bytes;
 };
 
-/// Fills memory of the device with elements of 1, 2 or 4 bytes.
+/// Fills device memory with copies of a value of 1, 2 or 4 bytes.
 struct MemsetNode : Node {
   MemsetNode(DevicePointer destination, size_t size, unsigned element = 0, Nodes dependencies = {},
              unsigned size_of_element = 1)
@@ -317,7 +323,8 @@ struct MemsetNode : Node {
   unsigned element_bytes;
 };
 
-/// Calls a function on the host, on a thread of the driver. It must neither call CUDA nor throw.
+/// Calls a function on a host thread of the driver. The function must not call CUDA and must not
+/// throw.
 struct HostNode : Node {
   explicit HostNode(std::function<void()> called, Nodes dependencies = {})
       : Node(std::move(dependencies)),
@@ -333,7 +340,7 @@ struct HostNode : Node {
   std::shared_ptr<std::function<void()>> function;
 };
 
-/// Does nothing: a point at which nodes join.
+/// Does nothing. Other nodes can depend on it instead of on many nodes.
 struct EmptyNode : Node {
   explicit EmptyNode(Nodes dependencies = {}) : Node(std::move(dependencies)) {}
 
