@@ -7,11 +7,11 @@
 
 namespace cccl_cache::daemon {
 
-/// The lines of CCCL's releases up to 3.6 that name a path, normalised as in PathUsesIn: spliced
-/// lines joined, one blank for each comment and each run of blanks, no blank after the first #,
-/// literals without their contents. In these lines a path shows as text or not at all, unless a
-/// program redefines a macro in them. tests/integration/test_cccl_releases.py finds lines that are
-/// missing here.
+/// The lines with a path (such as __FILE__) in CCCL up to release 3.6. The compiler's output has
+/// the path of such a line as text or not at all, unless a program redefines a macro in the line.
+/// The lines are normalised as in PathUsesIn: spliced lines are joined, each comment and each run
+/// of blanks is one blank, there is no blank after the first #, and literals are empty.
+/// tests/integration/test_cccl_releases.py finds missing lines.
 inline constexpr std::array kCcclLines = std::to_array<std::string_view>({
     "#define CUB_COMP_DEPR_IMPL(msg) _CCCL_PRAGMA(message(__FILE__ \"\" "
     "_CCCL_TO_STRING(__LINE__) \"\" #msg))",

@@ -11,15 +11,15 @@ namespace cccl_cache::daemon {
 
 namespace {
 
-// Returns the end of the search that begins at `first`: a compiler that does not find a name in one
-// root asks for it in the next. The caller is asked for all names of a search together, because the
-// later ones disclose no more than the first.
+// Returns the index after the last entry of the search that begins at `first`. A compiler that does
+// not find a name in one root asks for it in the next. The caller is asked for all names of a
+// search at once, because the later ones disclose no more than the first.
 size_t EndOfSearch(const Closure& closure, size_t first) {
   const std::vector<ClosureEntry>& entries = closure.entries;
   bool absent = entries[first].kind == FileKind::kAbsent;
   size_t end = first + 1;
   for (; end < entries.size(); ++end) {
-    if (entries[end].name.root == kToolchainRoot) continue;  // the caller is not asked for it
+    if (entries[end].name.root == kToolchainRoot) continue;  // the daemon needs no caller for this
     if (!absent || entries[end].name.below != entries[first].name.below) break;
     absent = entries[end].kind == FileKind::kAbsent;
   }
@@ -81,7 +81,7 @@ size_t FirstUntrue(const Closure& closure, RequesterFiles& files, ClosureOf whos
 
 size_t FirstUntrue(const Closure& closure, RequesterFiles& files, ClosureOf whose,
                    InodePlaces* places) {
-  size_t expected = 0;  // entries before this index were announced to the caller
+  size_t expected = 0;  // Expect() was called for the entries before this index
   for (uint32_t i = 0; i < closure.entries.size(); ++i) {
     if (i == expected) {
       expected = whose == ClosureOf::kRequester ? closure.entries.size() : EndOfSearch(closure, i);

@@ -12,17 +12,19 @@ namespace {
 // Limit of the bytes of files that one job may read. A whole CCCL tree has 25 MB.
 constexpr uint64_t kMaxBytes = 512u << 20;
 
-// A toolkit has some 200 entries, and a program looks up a few hundred absent names there. The
-// limit exists because the thread that answers hits compares all of them.
+// Limit of the names in the toolchain that one job may look up. A toolkit has about 200 entries,
+// and a program looks up a few hundred absent names there. There is a limit because each hit
+// compares all of them.
 constexpr size_t kMaxLooksInToolchain = 4096;
 
 // First identity that no file of a closure can have: a file's identity is its index plus one.
 constexpr uint64_t kFirstImplied = kMaxClosureNames + 1;
 
-// Returns whether the name's answer is assumed without a look. NVRTC always asks whether the
-// program's directory and its working directory exist. If the daemon looked, users with a closed
-// home directory could not build, and a program built from another place would have another key.
-// Names below these directories show whether they exist.
+// Returns whether the daemon answers that this directory exists, without checking it. NVRTC always
+// asks for the program's directory and the working directory. If the daemon checked them, users
+// with an unreadable home directory could not build, and programs in different directories would
+// have different keys. Whether the directories exist shows when the compiler asks for files in
+// them.
 bool IsImplied(const FileName& name) {
   return name.below.empty() && (name.root == 0 || name.root == kWorkingDirectoryRoot);
 }
@@ -84,7 +86,7 @@ Result<FileAnswer> ClosureRecorder::Look(FileName name) {
     const MutexLock lock(mutex_);
     return record_.traits.path_tokens;
   }();
-  Result<RequesterFiles::Contents> contents = files_->Read(name);  // may hang: no lock is held
+  Result<RequesterFiles::Contents> contents = files_->Read(name);  // may hang: mutex_ is unlocked
   if (!contents) return contents.error();
   const MutexLock lock(mutex_);
   if (finished_) return JobIsOver();

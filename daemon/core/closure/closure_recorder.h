@@ -22,28 +22,31 @@
 
 namespace cccl_cache::daemon {
 
-/// A root as the compiler sees it, and its number.
+/// A root directory, and the name under which the compiler sees it.
 struct VisibleRoot {
   std::string visible;  ///< absolute, no trailing slash
   uint32_t number = 0;
 };
 
-/// The files of one job. Looks names up in the requester's files, and records the answers. Contents
-/// are not kept: a name that is asked for again is read again, and must be unchanged. Thread-safe:
-/// Finish may take the record while a call hangs.
+/// Answers the questions of one job about files, and records the answers. Looks names up in the
+/// requester's files. Does not keep contents: if a name is asked for again, the file is read again
+/// and must be unchanged. Thread-safe, so that Finish() can return the record while another call
+/// hangs.
 class ClosureRecorder final : public JobFiles {
  public:
-  /// Properties of the files' texts that matter to the cache besides their bytes. A name that can
-  /// be pasted together from parts in several texts, the request's included, counts as found.
+  /// Properties of the files' texts that matter to the cache. A name such as __DATE__ also counts
+  /// as found if the preprocessor can paste it (##) from parts in several texts, including the
+  /// request's.
   struct Traits {
-    std::string time_token;         ///< the first one found, and its file; empty: none
-    bool path_tokens = false;       ///< the output may show paths, and not only as text
-    bool base_name_tokens = false;  ///< __BASE_FILE__
-    bool function_tokens = false;   ///< __PRETTY_FUNCTION__ outside a #define
-    PathUses uses;                  ///< in all texts
+    std::string time_token;         ///< the first name that shows the time, and its file; or empty
+    bool path_tokens = false;       ///< the output may depend on paths in another form than text
+    bool base_name_tokens = false;  ///< a text has __BASE_FILE__
+    bool function_tokens = false;   ///< a text has __PRETTY_FUNCTION__ outside a #define
+    PathUses uses;                  ///< the path uses of all texts together
   };
-  /// `first_question` is called before the first name is looked up. `path_token` is called before
-  /// the first file with a path token is returned; its error ends the job.
+  /// `first_question` is called before the first name is looked up. `path_token` is called once
+  /// path_tokens is true, before the file that caused it is returned to the compiler. Its error
+  /// ends the job. Both may be empty.
   struct Events {
     std::function<void()> first_question;
     std::function<Status()> path_token;
@@ -73,16 +76,16 @@ class ClosureRecorder final : public JobFiles {
   struct Record {
     Closure closure;
     Traits traits;
-    bool asked = false;  ///< a file outside the toolchain was asked for, answered or not
+    bool asked = false;  ///< whether the compiler asked for a file outside the toolchain
   };
-  /// Called before a job that begins with a preamble, with the answers of the preamble's parse. If
-  /// all of them are still true, they become this job's first answers. If not, returns false, and
-  /// this recorder must not be used. An error ends the job: that of the `path_token` event, or
-  /// kFilesNeeded, which the job would meet too. Blocks as long as the disk does, and uses only
-  /// objects that it owns. The caller calls `first_question` itself.
+  /// To be called before a job that uses a precompiled preamble, with the answers that were
+  /// recorded when the preamble was parsed. If these answers still hold, they become the first
+  /// answers of this job. If not, returns false, and this object must not be used any more. An
+  /// error ends the job: the error of the `path_token` event, or kFilesNeeded, which the job itself
+  /// would get too. May wait for a file system. Does not call `first_question`: the caller must.
   [[nodiscard]] Result<bool> Adopt(const Record& parsed);
-  /// Ends all answers and returns the record. No `first_question` starts after this call; it waits
-  /// for a running one.
+  /// Ends the recording: later questions get an error. Returns the record. `first_question` is not
+  /// called after this; if it is running, Finish() waits for its end.
   [[nodiscard]] Record Finish();
 
  private:
@@ -95,10 +98,11 @@ class ClosureRecorder final : public JobFiles {
                                              uint32_t place) REQUIRES(mutex_);
   [[nodiscard]] Status CountBytes(const RequesterFiles::Contents& contents) REQUIRES(mutex_);
   [[nodiscard]] Status CountName(const FileName& name) REQUIRES(mutex_);
-  /// Records the traits of the file with this digest and text.
+  /// Adds the traits of a file to the record.
   void Scan(const FileName& name, const Digest& digest, std::string_view text) REQUIRES(mutex_);
   void Note(const PathUses& uses) REQUIRES(mutex_);
-  /// Records names that can now be pasted together. `below`: the name of the file that added parts.
+  /// Adds the names to the record that can now be pasted from parts. `below` is the file that added
+  /// parts.
   void NotePastedNames(std::string_view below) REQUIRES(mutex_);
 
   const std::unique_ptr<RequesterFiles> files_;
@@ -114,7 +118,7 @@ class ClosureRecorder final : public JobFiles {
   // Index of each name in the closure.
   std::map<FileName, uint32_t> places_ GUARDED_BY(mutex_);
   InodePlaces first_of_ GUARDED_BY(mutex_);
-  uint64_t bytes_ GUARDED_BY(mutex_) = 0;  // bytes returned to the compiler, which are not kept
+  uint64_t bytes_ GUARDED_BY(mutex_) = 0;  // total bytes of the contents returned to the compiler
   uint64_t name_bytes_ GUARDED_BY(mutex_) = 0;
   size_t looks_in_toolchain_ GUARDED_BY(mutex_) = 0;
   Record record_ GUARDED_BY(mutex_);

@@ -11,10 +11,10 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// The limit of a file that the daemon opens itself.
+// Limit in bytes of one file of a caller, as for files that the daemon opens itself.
 constexpr uint64_t kMaxFileBytes = 64u << 20;
 constexpr size_t kMaxRefusalBytes = 512;
-// Limits of the questions in one message.
+// Limits of one message to the caller: number of questions, and total bytes of their paths.
 constexpr size_t kMaxQuestions = 1024;
 constexpr size_t kMaxPathBytes = 256u << 10;
 
@@ -36,8 +36,8 @@ class FileExchange::Files final : public RequesterFiles {
       if (!looked_.contains(*file.name)) unknown.push_back(file.name);
     }
     Gather(unknown, false);
-    // If a claimed digest agrees, the caller must prove it by sending the contents. A differing
-    // digest needs no proof: the closure is not true for this caller.
+    // If the caller claims the expected digest, it must prove this by sending the contents. Another
+    // digest needs no proof: the closure then does not hold for this caller.
     std::vector<const FileName*> unproven;
     for (const ExpectedFile& file : expected) {
       if (file.digest != nullptr && IsClaimed(*file.name, *file.digest)) {
@@ -71,7 +71,7 @@ class FileExchange::Files final : public RequesterFiles {
  private:
   struct Looked {
     Result<SeenFile> seen;
-    bool proven = true;  ///< false: the caller only claims the digest
+    bool proven = true;  ///< false if the caller has sent only the digest, never the contents
   };
 
   QuestionPtr MakeQuestion(const FileName& name, bool contents) const {

@@ -22,7 +22,7 @@
 
 namespace cccl_cache::daemon {
 
-/// A question to a caller about one of its files.
+/// A question to a caller (the client of a call) about one of its files.
 struct CallerQuestion {
   std::string path;       ///< absolute, as the caller spells it
   bool contents = false;  ///< ask for the contents, not only for the digest
@@ -32,16 +32,17 @@ struct CallerQuestion {
 struct CallerAnswer {
   FileKind kind = FileKind::kAbsent;
   std::pair<uint64_t, uint64_t> inode{0, 0};
-  uint64_t size = 0;  ///< bytes; of a file
-  /// Set for a file, unless its contents follow.
+  uint64_t size = 0;  ///< size of a file in bytes
+  /// The digest of a file's contents. None if the contents follow the answer.
   std::optional<Digest> digest = std::nullopt;
-  /// The reason of a refusal; empty: not refused.
+  /// The reason why the caller does not answer. Empty if it does.
   std::string refusal = {};
 };
 
-/// Questions to one caller about its files, and the answers, in order. A thread that asks waits;
-/// the thread that sends the questions to the caller does not. Thread-safe. Owned by shared_ptr,
-/// because a thread may still wait when the call has ended.
+/// The questions to one caller about its files, and the answers in the same order. Threads of
+/// builds ask and wait for the answers. The thread of the call sends the questions, and does not
+/// wait. Thread-safe. Owned by shared_ptr, because a thread may still wait after the end of the
+/// call.
 class FileExchange final : public CallerFiles, public std::enable_shared_from_this<FileExchange> {
  public:
   struct Options {
@@ -51,8 +52,8 @@ class FileExchange final : public CallerFiles, public std::enable_shared_from_th
                                                        ///< caller
   };
 
-  /// `asked` is called, without a lock, when Take has questions. It must be callable as long as the
-  /// exchange lives.
+  /// `asked` is called without a lock when Take() has new questions. The objects that it uses must
+  /// outlive the exchange.
   FileExchange(const Options& options, std::shared_ptr<SentContents> sent,
                std::function<void()> asked)
       : options_(options), sent_(std::move(sent)), asked_(std::move(asked)) {}
@@ -60,21 +61,22 @@ class FileExchange final : public CallerFiles, public std::enable_shared_from_th
   std::unique_ptr<RequesterFiles> Open(RootDirectories directories) override;
   [[nodiscard]] bool failed() const override;
 
-  // For the thread that sends questions and receives answers:
+  // The next functions are for the thread of the call, which sends questions and receives answers.
 
-  /// Returns the next questions, at most as many as fit one message; empty: there are none.
+  /// Returns the next questions to send, as many as fit in one message. Returns an empty list if
+  /// there are none.
   [[nodiscard]] std::vector<CallerQuestion> Take();
-  /// Returns whether taken questions are unanswered.
+  /// Returns whether the caller still has to answer questions that Take() has returned.
   [[nodiscard]] bool awaits_answers() const;
-  /// Returns the bytes received of contents that are not complete yet.
+  /// Returns the number of bytes that were received of incomplete contents.
   [[nodiscard]] uint64_t incomplete_bytes() const;
-  /// Stores the answer to the oldest question. kInvalidRequest: no question is unanswered, or the
-  /// answer is malformed.
+  /// Stores the caller's answer to the oldest question. Returns kInvalidRequest if no question is
+  /// open or the answer is malformed, and kDenied if the file is too large.
   [[nodiscard]] Status Answer(CallerAnswer answer);
-  /// Stores the next bytes of the contents that the last answer announced.
+  /// Stores the next bytes of the contents that follow the last answer.
   [[nodiscard]] Status Append(std::string_view contents);
-  /// Ends the exchange: each waiter gets `why`, and no more answers are accepted. Later calls have
-  /// no effect.
+  /// Ends the exchange. Each waiting thread gets the error `why`, and later answers are ignored.
+  /// Further calls have no effect.
   void End(Error why);
 
  private:
@@ -82,11 +84,11 @@ class FileExchange final : public CallerFiles, public std::enable_shared_from_th
   using Contents = RequesterFiles::Contents;
   using Clock = std::chrono::steady_clock;
 
-  /// An unanswered question, shared by its waiter and the exchange. Guarded by the exchange's
-  /// mutex.
+  /// A question that the caller has not answered yet. Shared by the waiting thread and the
+  /// exchange. Guarded by FileExchange::mutex_.
   struct Question {
     CallerQuestion asked;
-    bool keep_bytes = false;  ///< false: the waiter needs only the digest
+    bool keep_bytes = false;  ///< whether the waiting thread needs the contents
     std::optional<Result<Contents>> answer = std::nullopt;
   };
   using QuestionPtr = std::shared_ptr<Question>;
@@ -109,9 +111,9 @@ class FileExchange final : public CallerFiles, public std::enable_shared_from_th
   mutable Mutex mutex_;
   CondVar changed_;
   std::deque<QuestionPtr> waiting_ GUARDED_BY(mutex_);   // not taken yet
-  std::deque<QuestionPtr> taken_ GUARDED_BY(mutex_);     // oldest first
-  std::optional<Incoming> incoming_ GUARDED_BY(mutex_);  // contents of the oldest taken question
-  // Time of the last message from the caller, or of the first question.
+  std::deque<QuestionPtr> taken_ GUARDED_BY(mutex_);     // sent to the caller, oldest first
+  std::optional<Incoming> incoming_ GUARDED_BY(mutex_);  // incomplete answer to the oldest question
+  // Time of the caller's last message or, if later, of the first question without an answer.
   Clock::time_point heard_ GUARDED_BY(mutex_);
   std::optional<Error> ended_ GUARDED_BY(mutex_);
   bool failed_ GUARDED_BY(mutex_) = false;

@@ -38,7 +38,7 @@ KnownFileTraits::KnownFileTraits(Now now) : traits_(kLifetime, kTraitsBytes, std
 
 FileTraits KnownFileTraits::Of(const Peer& peer, std::string_view below, const Digest& digest,
                                std::string_view text) {
-  // Many users may share the overflow uid, so nothing is kept for it.
+  // Several users may share the overflow uid, so their traits are not kept.
   if (peer.uid == kOverflowUid) return FileTraitsOf(below, text);
   const Digest key = KeyOf(peer.uid, digest, IsNamedLikeCccl(below));
   if (const auto known = traits_.Find(key)) return *known;

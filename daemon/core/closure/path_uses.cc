@@ -17,8 +17,8 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Names in the macros of assertions. A program that redefines one of them can turn the path beside
-/// it into a number.
+/// Identifiers in the definitions of assertion macros. If a program redefines one of them, an
+/// assertion may turn its path into a number.
 constexpr auto kMeanings = std::to_array<std::string_view>({"__LINE__",
                                                             "__func__",
                                                             "__PRETTY_FUNCTION__",
@@ -71,8 +71,9 @@ bool HoldsOneOf(std::string_view text, std::initializer_list<std::string_view> p
 bool BeginsWord(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool InWord(char c) { return BeginsWord(c) || (c >= '0' && c <= '9'); }
 
-/// Divides a text with joined lines as a preprocessor does: comments, literals, directives, words.
-/// If that is ambiguous, sets `doubt` and treats nothing as a comment.
+/// Splits a text into comments, literals, directives and words as a preprocessor does. Spliced
+/// lines must have been joined. If the compiler might split the text in another way, doubt()
+/// returns true. PathUsesIn() then searches the whole text, comments included.
 class UseReader {
  public:
   UseReader(std::string_view text, bool spliced, bool of_cccl)
@@ -88,10 +89,10 @@ class UseReader {
   [[nodiscard]] bool doubt() const { return doubt_; }
 
  private:
-  /// An #if with its branches.
+  /// An #if that was not closed yet.
   struct Group {
     int before;                ///< depth of parentheses before it
-    std::optional<int> after;  ///< depth after each of its branches so far
+    std::optional<int> after;  ///< depth after each branch that has ended; none at first
     bool has_else = false;
   };
 
@@ -119,7 +120,7 @@ class UseReader {
 
   void Sign(char c) {
     if (c == '#' && line_.empty()) is_directive_ = true;
-    if (c == '%' && Peek() == ':') doubt_ = true;  // the digraph of #
+    if (c == '%' && Peek() == ':') doubt_ = true;  // "%:" is a digraph for #
     if (!is_directive_ && c == '(') ++depth_;
     if (!is_directive_ && c == ')' && --depth_ < 0) uses_.doubts_assertions = true;
     const bool blank = c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
@@ -140,7 +141,7 @@ class UseReader {
     while (at_ < text_.size() && InWord(text_[at_])) ++at_;
     const std::string_view word = text_.substr(begin, at_ - begin);
     if (at_ < text_.size() && text_[at_] == '"' && word.ends_with('R')) {
-      // Other prefixes are macros before a literal that is not raw.
+      // Another prefix is a macro before an ordinary literal, so the word is ambiguous.
       if (!IsOneOf(kRawPrefixes, word)) doubt_ = true;
       return RawLiteral();
     }
@@ -152,7 +153,7 @@ class UseReader {
     Take(word, true);
   }
 
-  /// Skips a number with its suffix and separators, because its apostrophes begin no literal.
+  /// Skips a number with its suffix and digit separators. Its apostrophes do not begin literals.
   void Number() {
     while (at_ < text_.size()) {
       const char c = text_[at_];
@@ -194,8 +195,8 @@ class UseReader {
     line_ += quote;
     const std::string_view contents = text_.substr(begin, at_ - begin);
     if (at_ < text_.size() && text_[at_] == quote) ++at_;
-    // A pragma operator has code in a literal. Without one of these characters it names no path and
-    // pastes nothing.
+    // The literal of a _Pragma operator contains code. Without these characters, the code can't
+    // name a path and can't paste tokens.
     const bool may_be_code =
         contents.find('(') != contents.npos || contents.find("__") != contents.npos;
     if (may_be_code) WordsIn(contents);
@@ -233,7 +234,7 @@ class UseReader {
       uses_.doubts_assertions = true;
       return;
     }
-    // Only one branch is compiled, so parentheses count only if all branches have as many.
+    // The compiler sees only one branch, so all branches must have equally many open parentheses.
     Group& group = groups_.back();
     if (group.after.value_or(depth_) != depth_) uses_.doubts_assertions = true;
     group.after = depth_;
@@ -255,8 +256,8 @@ class UseReader {
     if (!IsOneOf(shown_names::kAssertions, word) || defines) return;
     if (is_directive_ && directive_ != "define" && directive_ != "pragma") return;
     uses_.as_text = true;
-    // Inside another macro, or as an argument of one, the expansion can be turned into a literal
-    // whose length is measured.
+    // Inside another macro, or in the argument of one, the expansion can be turned into a string
+    // literal, and the program can use the length of that literal.
     if (!of_cccl_ && (is_directive_ || depth_ != 0 || !in_code)) uses_.as_number = true;
   }
 
@@ -277,10 +278,11 @@ class UseReader {
   PathUses uses_;
   bool doubt_ = false;
   size_t at_ = 0;
-  int depth_ = 0;  ///< of parentheses
+  int depth_ = 0;  ///< number of open parentheses
   std::vector<Group> groups_;
-  // State of the current line: the line as in kCcclLines; its directive; whether the name that it
-  // defines was read; whether it has one of kPathWords; whether a number in it has an apostrophe.
+  // State of the current line: the text, normalised as in kCcclLines; the directive; whether the
+  // name after #define was read; whether the line has one of kPathWords; whether a number has an
+  // apostrophe.
   std::string line_;
   std::string_view directive_;
   bool is_directive_ = false;
@@ -299,10 +301,10 @@ PathUses PathUsesIn(std::string_view text, bool of_cccl) {
   // Trigraphs of #, \, ^, [ and ], which exist up to C++14, also in comments.
   const bool trigraphs = HoldsOneOf(text, {"?\?=", "?\?/", "?\?'", "?\?(", "?\?)"});
   if (!reader.doubt() && !trigraphs) return uses;
-  // With trigraphs, any word may be code.
+  // The text is ambiguous, so any of its words may be code.
   const TextTraits words = ScanText(text);
   uses.parts = PartsIn(text);
-  // Such a splice may divide any word.
+  // Trigraphs for a backslash at the end of a line may join lines inside any word.
   const bool other_splices = HoldsOneOf(text, {"?\?/\n", "?\?/\r\n"});
   uses.as_number = uses.as_number || words.path_token || words.assertion || other_splices;
   uses.doubts_assertions = true;
@@ -310,7 +312,7 @@ PathUses PathUsesIn(std::string_view text, bool of_cccl) {
 }
 
 bool IsNamedLikeCccl(std::string_view below) {
-  // A file may be included relative to another one: cuda/../mine.h.
+  // Another header may include the file by a relative name: cuda/../mine.h.
   const std::string name = std::filesystem::path(below).lexically_normal();
   const size_t slash = name.find('/');
   const std::string_view directory = std::string_view(name).substr(0, slash);

@@ -12,8 +12,8 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// One account may use an eighth of each limit: enough for the files of a CCCL tree that a build
-// reads, and for the digests of several trees.
+// Limits for all users together. One account may use an eighth of each: enough for the files of a
+// CCCL tree that one build reads, and for the digests of several trees.
 constexpr size_t kContentsBytes = 256u << 20;
 constexpr size_t kDigestBytes = 64u << 20;
 constexpr std::chrono::minutes kContentsLifetime{10};
@@ -43,7 +43,7 @@ void SentContents::Keep(uid_t uid, Account account, const Digest& digest,
   if (uid == kOverflowUid) return;
   const Digest key = UsersKey(uid, digest);
   sent_.Remember(key, account, true, 0);
-  // For SentAny: one entry that stands for all contents of this user.
+  // SentAny() looks for this entry, which stands for all contents of the user.
   if (const Digest any = UsersKey(uid, {}); !sent_.Find(any)) sent_.Remember(any, account, true, 0);
   const size_t size = bytes->size();
   contents_.Remember(key, account, std::move(bytes), size);

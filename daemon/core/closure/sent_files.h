@@ -16,16 +16,18 @@
 
 namespace cccl_cache::daemon {
 
-/// A cache of contents that users sent, for a limited time and in memory only, so that each is sent
-/// once. A user gets contents by their digest only after sending them, so a digest from elsewhere
-/// is of no use. Bounded in bytes, for each account and for all together. Thread-safe.
+/// Keeps the contents of files that users sent. They stay in memory for a limited time, so that
+/// each file is sent only once. A user gets contents by their digest only if the same user has sent
+/// them. Knowing the digest of another user's file is therefore of no use. Limited in bytes, for
+/// each account and in total. Thread-safe.
 class SentContents {
  public:
   explicit SentContents(Now now);
 
   void Keep(uid_t uid, Account account, const Digest& digest,
             std::shared_ptr<const std::string> bytes);
-  /// Returns whether this user sent contents with this digest, even if they were evicted since.
+  /// Returns whether this user sent contents with this digest within the last day, even if the
+  /// contents are not kept any more.
   [[nodiscard]] bool WasSent(uid_t uid, const Digest& digest);
   [[nodiscard]] bool SentAny(uid_t uid) { return WasSent(uid, {}); }
   /// Returns the contents, or null if this user has not sent them or they are not kept any more.
@@ -36,29 +38,30 @@ class SentContents {
   ExpiringCache<bool> sent_;                                    // by uid and digest
 };
 
-/// All answers about files in one build, and the directories of its roots.
+/// All answers about files that one build got, and its root directories.
 struct AnsweredFiles {
   RootDirectories directories;
   Closure closure;
 };
 using AnsweredFilesPtr = std::shared_ptr<const AnsweredFiles>;
 
-/// The sent files of a caller that may have left, as its build recorded them: the same names with
-/// the same inodes. Contents are those that the user sent recently, or of files that the daemon may
-/// open itself.
+/// The files of a caller as an earlier build recorded them, for a build that can't ask this caller
+/// any more. Names and inodes are those of the record. Contents are those that the user has sent
+/// recently, and those of files that the daemon may open itself.
 ///
-/// kFilesNeeded: the build did not ask for this path, or its contents are not kept any more.
+/// Returns kFilesNeeded if the earlier build did not ask for a path, or if its contents are not
+/// kept.
 class RecalledFiles final : public RequesterFiles {
  public:
   struct Sources {
-    uid_t uid = 0;                       ///< owner of these files
+    uid_t uid = 0;                       ///< the user whose files they are
     std::shared_ptr<SentContents> sent;  ///< contents that users sent
-    /// The files that the daemon may open for that user, under `directories`.
+    /// The files that the daemon may open for this user, under the roots of the current build.
     std::unique_ptr<RequesterFiles> daemons;
   };
 
-  /// `directories`: the roots of the current build. They may differ from those of the answered
-  /// build, as long as the paths are the same.
+  /// `directories` are the roots of the current build. They may differ from those of the earlier
+  /// build. Files are found by their absolute paths.
   RecalledFiles(AnsweredFilesPtr answered, RootDirectories directories, Sources sources);
 
   Result<SeenFile> Look(const FileName& name) override;

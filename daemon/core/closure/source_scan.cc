@@ -18,7 +18,8 @@ namespace {
 
 constexpr size_t kBlock = 64;
 
-/// Returns a bit for each of kBlock characters: 1 if it belongs to an identifier. Has no branches.
+/// Returns one bit for each of kBlock characters. It is 1 if the character can be part of an
+/// identifier. Has no branches.
 uint64_t Classify(const char* block) {
   using Bytes [[gnu::vector_size(16)]] = uint8_t;
   static_assert(std::endian::native == std::endian::little);
@@ -40,8 +41,8 @@ uint64_t Classify(const char* block) {
   return found;
 }
 
-/// Calls `take` with each whole identifier. Works in blocks: a loop over characters has two
-/// unpredictable branches per word, which took most of the time of planning a hit.
+/// Calls `take` with each identifier. Works in blocks of characters: a loop over single characters
+/// has two unpredictable branches for each word, which took most of the time to plan a hit.
 template <typename Take>
 void ForEachIdentifier(std::string_view text, Take take) {
   size_t begin = 0;
@@ -70,7 +71,8 @@ void ForEachIdentifier(std::string_view text, Take take) {
   if (inside != 0) take(text.substr(begin));
 }
 
-// Removes each backslash before a newline, which joins two lines, even inside an identifier.
+// Joins spliced lines: removes each backslash before a newline, with the newline. Such a backslash
+// may be inside an identifier.
 std::string JoinLines(std::string_view text) {
   std::string joined;
   joined.reserve(text.size());
@@ -85,8 +87,8 @@ std::string JoinLines(std::string_view text) {
   }
 }
 
-/// The lines of a text. Positions must be passed in ascending order, so that each line is read
-/// once.
+/// Finds the line of a position. Positions must be passed in ascending order, so that the text is
+/// read only once.
 class Lines {
  public:
   explicit Lines(std::string_view text) : text_(text) { Begin(0); }
@@ -109,7 +111,7 @@ class Lines {
   }
 
   std::string_view text_;
-  size_t end_ = 0;  // end of the line; npos: end of the text
+  size_t end_ = 0;  // position of the newline at the end of the line; npos in the last line
   bool is_define_ = false;
 };
 
@@ -130,7 +132,7 @@ constexpr std::string_view kCanonicalWord =
     kCanonicalPrefix.substr(1, kCanonicalPrefix.find('-') - 1);
 static_assert(kCanonicalPrefix.starts_with('/') && kCanonicalPrefix.find('-') > 1);
 
-/// Has all words that ScanText looks for.
+/// A filter for all words that ScanText() looks for.
 constexpr WordFilter kWatched = [] {
   WordFilter filter;
   for (const std::string_view token : kTimeTokens) filter.Add(token);
@@ -142,9 +144,9 @@ constexpr WordFilter kWatched = [] {
   return filter;
 }();
 
-/// Returns whether the name is assumed to be pasted from these parts. Not if it needs many short
-/// parts: all of CUTLASS and all of CCCL have the six or seven parts of __DATE__, two of which are
-/// single letters.
+/// Returns whether the name is assumed to be pasted from these parts. It is not if it needs more
+/// than four parts, of which more than one are single letters: all of CUTLASS and all of CCCL have
+/// the six or seven parts of __DATE__, two of which are single letters.
 bool IsLikely(const NameParts& parts, std::string_view name) {
   constexpr size_t kFewParts = 4;
   constexpr size_t kFewLetters = 1;
@@ -154,20 +156,22 @@ bool IsLikely(const NameParts& parts, std::string_view name) {
 
 bool IsPossible(const NameParts& parts, std::string_view name) {
   const NameParts::Needed needed = parts.NeededFor(name);
-  // Large libraries have these names as more than two parts, so only pastes of two count.
+  // Large libraries have parts from which these names could be pasted, but in more than two pieces.
+  // So only pastes of two parts count.
   constexpr size_t kFewParts = 2;
   if (name == shown_names::kAssertFail || name == shown_names::kHostAssertFail ||
       name == shown_names::kSourceLocation) {
     return needed.parts <= kFewParts;
   }
-  // Any text has the single letters. The text of an assertion is found in the output.
+  // Every text has single letters, so a paste of several of them does not count. If an assertion is
+  // missed that way, its text is still found in the output.
   if (name == shown_names::kAssert) return needed.letters <= 1;
   return needed.parts != NameParts::kImpossible;
 }
 
 bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || c == '_'; }
 
-/// Reads a text from its beginning. A backslash before a newline joins two lines.
+/// Reads a text character by character and joins spliced lines.
 class Cursor {
  public:
   explicit Cursor(std::string_view text) : text_(text) { SkipSplices(); }
@@ -229,7 +233,7 @@ class Cursor {
     copy.Next();
     return copy.Now();
   }
-  /// Leaves the cursor on the last character.
+  /// Skips a block comment, but not its last character. Returns false if it has no end.
   bool SkipBlockComment() {
     Next();
     Next();
@@ -241,7 +245,7 @@ class Cursor {
     }
     return false;
   }
-  /// Moves past the end of the literal, but not past the end of the line.
+  /// Skips a literal. It ends at the end of the line at the latest.
   void SkipLiteral(char quote) {
     for (Next(); !AtEnd() && Now() != '\n'; Next()) {
       if (Now() == quote) return Next();
@@ -280,7 +284,7 @@ Directive DirectiveOf(std::string_view word) {
 
 constexpr size_t kMaxPart = shown_names::kPrettyFunction.size() - 1;
 
-/// A hash table of all proper parts of the names, each once, numbered.
+/// A hash table with a number for each text that is a proper part of one of the names kAll.
 class PartTable {
  public:
   PartTable() {
@@ -308,7 +312,7 @@ class PartTable {
   };
   static constexpr size_t kSlots = 4 * NameParts::kMaxParts;
 
-  /// Returns the slot of the part, or the empty slot where it belongs.
+  /// Returns the slot of the part or, if it is not in the table, the empty slot for it.
   Slot& SlotOf(std::string_view part) {
     const auto at = [&](size_t i) { return static_cast<uint8_t>(part[i]); };
     size_t slot =
@@ -388,7 +392,7 @@ size_t PreambleLength(std::string_view source) {
   Cursor cursor(source);
   size_t length = 0;
   size_t depth = 0;
-  bool includes = false;  // there is an #include between `length` and the cursor
+  bool includes = false;  // whether an #include was read after the first `length` bytes
   while (cursor.SkipBlanks(true) && !cursor.AtEnd() && cursor.Now() == '#') {
     cursor.Next();
     if (!cursor.SkipBlanks(false)) break;
@@ -419,7 +423,7 @@ bool NameParts::IsNeeded(std::string_view identifier) {
 }
 
 NameParts::Needed NameParts::NeededFor(std::string_view name) const {
-  // For each n: the parts needed for the first n characters of the name.
+  // needed[n] has the parts that are needed for the first n characters of the name.
   std::array<Needed, kMaxPart + 2> needed;
   needed[0] = {0, 0};
   for (size_t begin = 0; begin < name.size(); ++begin) {

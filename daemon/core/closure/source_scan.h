@@ -11,7 +11,7 @@
 
 namespace cccl_cache::daemon {
 
-/// The names that a compiler replaces by the time, a file's path, or a mangled name.
+/// Names that the compiler replaces by the time, by a file's path or by a mangled function name.
 namespace shown_names {
 constexpr std::string_view kDate = "__DATE__";
 constexpr std::string_view kTime = "__TIME__";
@@ -22,22 +22,23 @@ constexpr std::string_view kBaseFile = "__BASE_FILE__";
 constexpr std::string_view kSourceLocation = "source_location";
 constexpr std::string_view kAssert = "assert";
 constexpr std::string_view kPrettyFunction = "__PRETTY_FUNCTION__";
-/// The functions that assert calls: NVRTC's, and a host compiler's.
+/// Functions that the macro assert() calls: the first in NVRTC, the second in host compilers.
 constexpr std::string_view kAssertFail = "__assertfail";
 constexpr std::string_view kHostAssertFail = "__assert_fail";
 
-/// Names that a program can use by pasting them together from parts.
+/// Those names that a program may also form by pasting (##) parts.
 constexpr std::array kAll = {kDate,           kTime,        kTimestamp,      kFile,
                              kBaseFile,       kBuiltinFile, kSourceLocation, kAssert,
                              kPrettyFunction, kAssertFail,  kHostAssertFail};
 
-/// Names that a program can turn into a number, and functions that get a path from an assertion. A
-/// program may define such a function itself.
+/// Names whose path a program can turn into a number, and functions that get the path of an
+/// assertion. The latter are included because a program may define such a function itself.
 constexpr auto kPathWords = std::to_array<std::string_view>(
     {kFile, kBuiltinFile, kBaseFile, kSourceLocation, kAssertFail, kHostAssertFail, "__assert_rtn",
      "__assert2", "__ASSERT_STR_HELPER", "__builtin_source_location", "_CCCL_BUILTIN_FILE",
      "file_name"});
-/// Macros that pass a path to a function that the compiler does not know: assert, and CCCL's own.
+/// Macros that pass a path to a function that the compiler does not evaluate: assert(), and those
+/// of CCCL.
 constexpr auto kAssertions = std::to_array<std::string_view>(
     {kAssert, "_CCCL_ASSERT", "_CCCL_ASSERT_HOST", "_CCCL_ASSERT_DEVICE", "_CCCL_ASSERT_IMPL_HOST",
      "_CCCL_ASSERT_IMPL_DEVICE", "_CCCL_VERIFY", "_CCCL_THROW", "_CCCL_WARNING",
@@ -46,15 +47,16 @@ constexpr auto kAssertions = std::to_array<std::string_view>(
      "LIBCUDACXX_COMP_DEPR_IMPL", "THRUST_COMP_DEPR_IMPL"});
 }  // namespace shown_names
 
-/// A filter that rejects most words that are not in a set, by their lengths and their first and
-/// last characters. A plain value. Words have at least one character; those in the set at most 31.
+/// A fast filter for a set of words. It compares the length and the first and last characters of a
+/// word, and so rejects most words that are not in the set. Words have at least one character, and
+/// those in the set at most 31. A plain value.
 class WordFilter {
  public:
   constexpr void Add(std::string_view word) {
     first_[static_cast<uint8_t>(word.front())] |= 1u << word.size();
     last_[static_cast<uint8_t>(word.back())] |= 1u << word.size();
   }
-  /// Returns false only for words that are not in the set.
+  /// Returns false if the word is certainly not in the set.
   [[nodiscard]] constexpr bool MayHold(std::string_view word) const {
     if (word.size() >= 32) return false;
     const uint32_t both =
@@ -63,14 +65,14 @@ class WordFilter {
   }
 
  private:
-  // For each character: the lengths, as bits, of the words that begin or end with it.
+  // first_[c] and last_[c] have bit n set if a word of n characters begins or ends with c.
   std::array<uint32_t, 256> first_{};
   std::array<uint32_t, 256> last_{};
 };
 
-/// The identifiers in some texts that are proper parts of the names above. A preprocessor can paste
-/// (##) such a name only from these parts, because a paste joins whole tokens, and no number is
-/// part of a name.
+/// The identifiers in some texts that are proper parts of one of the names kAll. The preprocessor
+/// can paste (##) such a name only from these parts, because it pastes whole tokens, and no number
+/// is part of a name.
 class NameParts {
  public:
   /// Adds the identifier, if it is part of a name.
@@ -81,18 +83,18 @@ class NameParts {
   }
   bool operator==(const NameParts&) const = default;
 
-  /// The fewest parts from which a name can be pasted.
+  /// The least numbers of parts from which a name can be pasted.
   struct Needed {
     size_t parts = kImpossible;
-    size_t letters = kImpossible;  ///< fewest one-letter parts, minimised separately
+    size_t letters = kImpossible;  ///< least number of single letters, for any number of parts
   };
   static constexpr size_t kImpossible = 1000;
-  /// Returns the parts needed to paste this name from two or more.
+  /// Returns the least numbers of parts, at least two, from which this name can be pasted.
   [[nodiscard]] Needed NeededFor(std::string_view name) const;
 
-  /// Returns whether every paste of a name needs such an identifier: a part with an underscore, or
-  /// an ending of `assert`. Exception: `assert` pasted from single letters. Few texts have such an
-  /// identifier.
+  /// Returns whether the identifier is one of those without which no name can be pasted: parts with
+  /// an underscore, and endings of `assert` with at least two letters. Few texts have one of them.
+  /// Pasting `assert` from single letters is the only exception.
   [[nodiscard]] static bool IsNeeded(std::string_view identifier);
   /// Adds every identifier for which IsNeeded is true.
   static constexpr void AddNeeded(WordFilter& filter) {
@@ -110,8 +112,8 @@ class NameParts {
   static constexpr size_t kMaxParts = 1024;
 
  private:
-  // Macros of the toolchain's headers that paste "__" before their argument. Their result is not a
-  // value, unless a program redefines another macro of these headers.
+  // Macros in the toolchain's headers that paste "__" before their argument. The result is used as
+  // a value only if a program redefines another macro of these headers.
   static constexpr std::array<std::string_view, 2> kMacros = {"__location__",
                                                               "_CCCL_CHECK_BUILTIN"};
 
@@ -121,51 +123,52 @@ class NameParts {
   std::bitset<kMaxParts> found_;
 };
 
-/// Words by which a text can make a compiler's output depend on more than code. ScanText finds
-/// whole identifiers anywhere, also in comments and strings: a false alarm costs a hit, but an
-/// oversight causes a wrong hit.
+/// Words in a text because of which the compiler's output may depend on more than the code.
+/// ScanText() finds them as whole identifiers anywhere, also in comments and strings. A false alarm
+/// costs only a hit, but a missed word would cause a wrong hit.
 struct TextTraits {
   /// The first of __DATE__, __TIME__, __TIMESTAMP__ in the text, or empty. Static memory.
   std::string_view time_token;
-  /// The text has one of kPathWords, `assert` or a canonical name: the output may show paths.
+  /// The text has one of kPathWords, `assert` or a canonical name, so the output may have paths.
   bool path_token = false;
   /// The text has one of kAssertions.
   bool assertion = false;
-  /// The text has a canonical name, which a log would not distinguish from the daemon's.
+  /// The text has a canonical name (kCanonicalPrefix). In a compiler's log, it could not be
+  /// distinguished from the canonical names that the daemon itself gives to files.
   bool canonical_name = false;
-  /// The text has __BASE_FILE__, which shows the program's name at any place.
+  /// The text has __BASE_FILE__, by which any header can show the name of the program.
   bool base_name_token = false;
-  /// The text has __PRETTY_FUNCTION__ at all, or outside a #define. Headers of CCCL that every
-  /// program includes define macros with it, which few programs use.
+  /// The text has __PRETTY_FUNCTION__. The second member counts it only outside a #define, because
+  /// headers of CCCL that every program includes define macros with it, but few programs use them.
   bool function_token = false;
   bool function_token_in_code = false;
-  /// The text has an identifier for which NameParts::IsNeeded is true. False for nearly all texts;
-  /// otherwise call PartsIn on them.
+  /// The text has an identifier for which NameParts::IsNeeded() is true. If so, the caller must
+  /// call PartsIn(). False for nearly all texts.
   bool may_paste = false;
 
   bool operator==(const TextTraits&) const = default;
 };
 
-/// Returns the text with spliced lines joined: `text` itself if it has no backslash, else a view of
-/// `joined`.
+/// Returns the text with all spliced lines joined. Returns `text` itself if it has no backslash,
+/// else a view of `*joined`.
 [[nodiscard]] std::string_view WithoutSplices(std::string_view text, std::string* joined);
 
 /// Returns the traits of the text. One pass over it.
 [[nodiscard]] TextTraits ScanText(std::string_view text);
 
-/// Returns all parts of names in the text. A second pass, slower than ScanText.
+/// Returns all identifiers in the text that are parts of names. Slower than ScanText().
 [[nodiscard]] NameParts PartsIn(std::string_view text);
 
-/// Returns the traits that follow from names that a preprocessor could paste from these parts. The
-/// parts `__`, `D`, `A`, `T`, `E` do not count as __DATE__, because large libraries have all of
-/// them. Names that show paths count with any parts.
+/// Returns the traits of the names that the preprocessor could paste from these parts. The parts
+/// `__`, `D`, `A`, `T` and `E` do not make __DATE__, because large libraries have all of them.
+/// Names that show paths count even if they need many parts.
 [[nodiscard]] TextTraits PastedNames(const NameParts& parts);
 
-/// Returns the length in bytes of a program's beginning that has only comments, blank lines and the
-/// directives #include, #define, #undef and #if with its branches. It ends after the last #include,
-/// or after the closed #if around it: later macros differ between programs with the same headers. 0
-/// without an #include. This is a guess at the compiler's leading includes, which only the compiler
-/// can confirm.
+/// Returns the length in bytes of the program's preamble: its first lines, if they are only
+/// comments, blank lines and the directives #include, #define, #undef and #if with its branches.
+/// The preamble ends after the last #include, or after the #endif of the #if around it, because
+/// later macros differ between programs with the same headers. 0 if there is no #include. The
+/// result is a guess, which only the compiler can confirm.
 [[nodiscard]] size_t PreambleLength(std::string_view source);
 
 }  // namespace cccl_cache::daemon

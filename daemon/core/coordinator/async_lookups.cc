@@ -7,7 +7,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// These threads mostly wait for callers' answers.
+// More threads than for other files, because these threads mostly wait for callers' answers.
 constexpr size_t kSentFilesPerUid = 16;
 
 BlockingPool::Bounds DiskReads(const AsyncLookups::Timeouts& patience) {
@@ -79,7 +79,7 @@ void AsyncLookups::Park(BuildPtr build, BlockingPool& threads, Look look) {
       if (BuildPtr parked = table_.TakeParked(ticket)) next(std::move(parked));
     };
   };
-  // The build is parked first, so that the thread of the look finds it parked.
+  // The build is parked before the work is queued, so that the thread of the work finds it parked.
   table_.Park(std::move(build));
   const Status added = threads.Add(account, {.look = std::move(look.look),
                                              .then = resume(std::move(look.then)),

@@ -10,14 +10,15 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// Builds of further accounts count in one row for all of them. A row takes less than 1 KiB.
+// Maximum number of accounts with their own row of statistics. Builds of further accounts count in
+// one common row. A row takes less than 1 KiB of memory.
 constexpr size_t kMaxAccounts = 1024;
 constexpr size_t kMaxCodegens = 64;
 constexpr std::string_view kOthers = "others";
 
 constexpr std::string_view kError = "error";  // the outcome of a build that ends with an error
 
-/// Appends the statistics of one family. The first has the family's help text.
+/// Appends the statistics of one family, which share a name. Only the first one has the help text.
 class Family {
  public:
   Family(std::string_view name, std::string_view help, std::vector<LabelledStatistic>& to)
@@ -45,7 +46,7 @@ class Family {
   std::vector<LabelledStatistic>& to_;
 };
 
-/// Returns the account in whose row this account counts.
+/// Returns the account in whose row the builds of `account` are counted.
 Account RowAccountOf(Account account) {
   return account.IsContainers() ? Account::OfUntoldContainers() : account;
 }
@@ -65,7 +66,8 @@ void AddOutcomes(Family& family, const std::string& labels,
   }
 }
 
-/// Returns the row of a key, or `others` if there are too many rows.
+/// Returns the row of `key`. If `key` has no row and there are already `most` rows, returns
+/// `others`.
 template <typename Key, typename Row>
 Row& RowOf(std::map<Key, Row>& rows, const Key& key, size_t most, Row& others) {
   const auto found = rows.find(key);
@@ -154,7 +156,7 @@ std::map<BuildBreakdown::Codegen, std::chrono::microseconds> BuildBreakdown::Mea
 }
 
 std::vector<LabelledStatistic> BuildBreakdown::Take(std::optional<Account> only) const {
-  std::vector<std::pair<std::string, Row>> users;  // with their labels
+  std::vector<std::pair<std::string, Row>> users;  // the labels of each user, with the user's row
   std::vector<std::pair<std::string, Row>> codegens;
   DurationHistogram hits;
   DurationHistogram queue;

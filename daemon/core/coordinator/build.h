@@ -30,7 +30,8 @@
 
 namespace cccl_cache::daemon {
 
-/// The answer to one caller. A compile failure is an answer.
+/// The answer to one caller. If the compiler rejects the program, the caller gets an answer too,
+/// not an error.
 struct BuildAnswer {
   Outcome outcome = Outcome::kBuilt;
   TierName tier = TierName::kNone;
@@ -39,17 +40,19 @@ struct BuildAnswer {
   Digest toolchain_id;
   std::string toolchain_version;
   ArtifactPtr artifact;  ///< never null; without parts if the compile failed
-  std::string log;       ///< with the caller's own names
+  std::string log;       ///< the compiler's log, with the file names that the caller uses
   int native_code = 0;
-  std::string reason;                ///< why uncacheable or failed
-  bool remembered = false;           ///< whether the failure is an earlier one that was not
-                                     ///< compiled again
-  bool precompiled_headers = false;  ///< whether precompiled headers were used, for this caller
+  std::string reason;                ///< why the build is uncacheable or failed; empty otherwise
+  bool remembered = false;           ///< whether this is the result of an earlier compile that
+                                     ///< failed, so that no compile ran now
+  bool precompiled_headers = false;  ///< whether the compiler used precompiled headers for this
+                                     ///< result
   bool closed = false;               ///< whether the result is cached and depends only on the
                                      ///< request and its toolchain
   std::chrono::microseconds queue_time{0};
   std::chrono::microseconds compile_time{0};
-  /// The compile time that this caller saved; 0 if there is none or it is unknown.
+  /// The compile time that this caller saved, because another build's compile made the result. 0 if
+  /// this build was compiled itself, or if the time is unknown.
   std::chrono::microseconds saved_time{0};
   uint64_t request_id = 0;  ///< number of the request in the log; 0 for none
 };
@@ -59,7 +62,7 @@ struct BuildGauges {
   size_t in_flight = 0;  ///< compiles that run
   size_t queued = 0;     ///< flights waiting for a slot or for memory
   size_t waiting = 0;    ///< callers waiting for a flight
-  size_t idle_jobs = 0;  ///< shadow checks that wait or run
+  size_t idle_jobs = 0;  ///< shadow checks (second compiles that verify hits) that wait or run
   MemoryActivity memory;
 };
 
@@ -69,8 +72,9 @@ struct BuildRecord {
   BuildKind kind = BuildKind::kNvrtc;
   std::chrono::microseconds total_time{0};
   const Result<BuildAnswer>& result;
-  bool leads = false;       ///< whether its own compile gave the answer
-  uint64_t request_id = 0;  ///< as in the answer
+  bool leads = false;       ///< whether the answer comes from the compile that was started for this
+                            ///< build
+  uint64_t request_id = 0;  ///< as in BuildAnswer
 };
 
 /// Return the names for the log and for statistics.
@@ -78,88 +82,100 @@ struct BuildRecord {
 [[nodiscard]] std::string_view NameOf(Outcome outcome);
 [[nodiscard]] std::string_view NameOf(TierName tier);
 
-/// The next step of a build. BuildCoordinator::Advance runs the steps in this order, and goes back
-/// from kJoin to kPlan if the output shows paths. The value for which a step waited is in the build
-/// when the step runs.
+/// The next step of a build. BuildCoordinator::Advance runs the steps in this order. It returns
+/// from kJoin to kPlan if the output contains paths, because the build then needs another plan. If
+/// a step had to wait for a value, `Build::awaited` holds this value when the step runs.
 enum class Step : uint8_t {
   kPlan,        ///< choose the toolchain, read the options, make the fingerprint
-  kQuarantine,  ///< have the files changed since the compiler crashed on them?
-  kFailure,     ///< have they changed since the compile failed?
-  kMemory,      ///< look for an artifact or a manifest in memory; else ask the disk
-  kFiles,       ///< which closure of the manifest is true in the caller's files?
-  kClosure,     ///< look for the artifact of that closure in memory; else ask the disk
-  kArtifact,    ///< answer with the artifact, if there is one
-  kJoin,        ///< a miss: wait in a flight
-  kElsewhere,   ///< a build that may not be compiled: do other nodes have it?
+  kQuarantine,  ///< the compiler crashed on this build: have the files changed since?
+  kFailure,     ///< this build failed before: have the files changed since?
+  kMemory,      ///< look in memory for the artifact, then for the manifest; else ask the disk
+  kFiles,       ///< which of the manifest's recorded closures matches the caller's files?
+  kClosure,     ///< look in memory for the artifact of the matching closure; else ask the disk
+  kArtifact,    ///< answer with the artifact, if a tier had it
+  kJoin,        ///< a miss: wait for a compile in a flight
+  kElsewhere,   ///< if the build must not be compiled: do other nodes have the artifact?
   kExplain,     ///< for a dry run: give the reason for the miss
 };
 
-/// The result of a read of the disk for a plan: the artifact, or else the manifest of its
-/// fingerprint.
+/// What a read of the disk found for a plan: the artifact, or if there is none, the manifest of the
+/// plan's fingerprint.
 struct PlanEntry {
   std::optional<FlightResult> hit = std::nullopt;
   UsersManifest manifest = {};
 };
 
-/// The result of a look at the caller's files.
+/// The result of the comparison of a manifest's closures (recorded answers about files) with the
+/// caller's files.
 struct TrueClosure {
-  const KnownClosure* closure = nullptr;  ///< of the compared manifest; null if none is true
-  std::optional<Error> files_needed = std::nullopt;  ///< the error with which the compile would end
+  const KnownClosure* closure = nullptr;  ///< the closure that matches, owned by the compared
+                                          ///< manifest; null if none matches
+  /// Set if the caller has to send a file that the daemon can't read: the error with which a
+  /// compile would end.
+  std::optional<Error> files_needed = std::nullopt;
 };
 
 /// The value for which a step waits. Another thread may have to get it.
 using Awaited = std::variant<std::monostate, bool, std::optional<Result<BuildPlan>>, PlanEntry,
                              TrueClosure, std::optional<FlightResult>, std::optional<Comparison>>;
 
-/// Marks a build as a dry run. It is answered before its compile would begin, and nothing is
-/// compiled, kept, counted or logged.
+/// Present in a build that is only explained. Such a build is answered before its compile would
+/// begin. The daemon compiles, stores, counts and logs nothing for it.
 struct DryRun {
   Explainer::Done done;
-  std::vector<TierLook> elsewhere = {};  ///< the answers of other nodes
-  /// The manifest of other nodes, compared if no closure of this node is true. May be null.
+  std::vector<TierLook> elsewhere = {};  ///< what other nodes answered, in the order of the
+                                         ///< questions
+  /// The manifest that other nodes have. It is compared with the files if no closure in this node's
+  /// manifest matches. May be null.
   std::shared_ptr<const Manifest> manifest = nullptr;
 };
 
-/// The findings of the cache about a plan.
+/// What the cache knows about a plan.
 struct PlanFindings {
-  QuarantinedPtr quarantine;              ///< may be null
-  KnownFailurePtr failure;                ///< may be null
-  UsersManifest manifest;                 ///< may be null
-  const KnownClosure* closure = nullptr;  ///< the true closure of the compared manifest; may be
-                                          ///< null
+  QuarantinedPtr quarantine;              ///< the crash of an earlier compile; null if there was
+                                          ///< none
+  KnownFailurePtr failure;                ///< the failure of an earlier compile; null if there was
+                                          ///< none
+  UsersManifest manifest;                 ///< the known closures; its pointers may be null
+  const KnownClosure* closure = nullptr;  ///< the closure of the compared manifest that matches the
+                                          ///< files; null if none matches
 };
 
-/// The state of a build in its present and its earlier flights.
+/// The state of a build that concerns flights: the present flight, and the earlier ones after which
+/// the build started again.
 struct FlightPart {
   std::chrono::steady_clock::time_point joined;
   bool leads = false;  ///< whether the compile is made for this build
   bool joined_before_start = false;
-  bool counted_as_miss = false;  ///< whether the miss was counted; a build that starts again counts
-                                 ///< once
+  bool counted_as_miss = false;  ///< whether the build was counted as a miss; it is counted once,
+                                 ///< even if it starts again
   int restarts = 0;
-  int overtaken = 0;  ///< restarts because another flight of its fingerprint had ended
-  /// The build's outcome if a tier has its result at the next lookup. Not kHit if the build waited
-  /// for the compile of that result.
+  int overtaken = 0;  ///< number of restarts because another flight of the same fingerprint ended
+                      ///< first
+  /// The outcome of the build if its next lookup finds the result in a tier. It is kHit, unless the
+  /// build has waited for the compile of this result.
   Outcome outcome_if_cached = Outcome::kHit;
 };
 
-/// The questions of a build to other nodes.
+/// Counts the questions about a build that this node has sent to other nodes.
 struct ClusterQuestions {
   int of_flights = 0;
-  std::chrono::steady_clock::time_point first;  ///< time of the first question of its flights
-  int peeks = 0;                                ///< questions without a lease
-  std::optional<Digest> last_peek;              ///< the artifact of the last such question
+  std::chrono::steady_clock::time_point first;  ///< time of the first question from a flight of
+                                                ///< this build
+  int peeks = 0;                                ///< number of calls of Cluster::Peek
+  std::optional<Digest> last_peek;              ///< the artifact for which the last Peek asked
   struct Fetched {
     Digest key;
     TierName tier = TierName::kRemote;
   };
-  std::optional<Fetched> fetched;  ///< the artifact that another node had
+  std::optional<Fetched> fetched;  ///< the artifact that another node has sent; none if none has
 };
 
-/// One call of BuildCoordinator::Start, from the request to the answer. It has one owner at a time:
-/// the thread that runs Advance, or the table while the build is parked or waits in a flight.
+/// One call of BuildCoordinator::Start, from the request to the answer. A build has one owner at a
+/// time: the thread that runs Advance, or the FlightTable while the build is parked or waits in a
+/// flight.
 struct Build {
-  /// Names one build; 0 is never used.
+  /// Identifies one build of this run of the daemon; 0 is never used.
   using Ticket = uint64_t;
   using Done = std::function<void(Result<BuildAnswer>)>;
 
@@ -168,20 +184,22 @@ struct Build {
   Peer peer;
   CallerFilesPtr files;  ///< null if the caller sends no files
   Done done;
-  std::unique_ptr<DryRun> dry_run;  ///< null for a build that `done` answers
+  std::unique_ptr<DryRun> dry_run;  ///< null unless the build is a dry run; a dry run is answered
+                                    ///< with DryRun::done
   std::chrono::steady_clock::time_point called;
 
   Step step = Step::kPlan;
-  Awaited awaited;  ///< for this step; monostate if there is no value
+  Awaited awaited;  ///< the value for `step`; monostate if there is none
   ToolchainPtr toolchain;
-  int rescans = 0;          ///< successive waits for a toolchain that changed again
-  bool real_names = false;  ///< whether to plan with its real names, because the output may show
-                            ///< paths
-  /// Whether a compile of its files under canonical names showed paths. Kept here because not every
-  /// build leaves a manifest that records it.
+  int rescans = 0;          ///< number of successive waits because the toolchain had changed on
+                            ///< disk again
+  bool real_names = false;  ///< whether the plan uses the real names of files instead of canonical
+                            ///< ones, because the output may contain paths
+  /// Whether a compile of this build's files under canonical names produced output with paths. This
+  /// is kept in the build, because some builds leave no manifest that records it.
   bool shows_paths = false;
   std::shared_ptr<const BuildPlan> plan;
-  PlanFindings findings;  ///< of that plan
+  PlanFindings findings;  ///< what the cache knows about `plan`
   FlightPart flight;
   ClusterQuestions questions;
 
@@ -192,7 +210,7 @@ struct Build {
   [[nodiscard]] const std::shared_ptr<const Manifest>& ToCompare() const {
     return dry_run && dry_run->manifest ? dry_run->manifest : findings.manifest.all;
   }
-  /// Returns the awaited value, or an empty one if there is none.
+  /// Returns the awaited value and clears it. Returns an empty value if there is none of this type.
   template <typename Value>
   [[nodiscard]] Value Take() {
     Awaited taken = std::exchange(awaited, {});
@@ -200,14 +218,14 @@ struct Build {
     return value == nullptr ? Value() : std::move(*value);
   }
 
-  /// Starts over with the choice of the toolchain.
+  /// Goes back to the first step, which chooses a toolchain again.
   void StartAgain() {
     toolchain = nullptr;
     real_names = false;
     PlanAgain();
   }
 
-  /// Drops all values that depend on the plan, and goes back to kPlan.
+  /// Goes back to kPlan with the same toolchain, and drops all values that depend on the old plan.
   void PlanAgain() {
     step = Step::kPlan;
     awaited = {};

@@ -15,14 +15,17 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Maximum successive waits of a build for a toolchain that changes again while it is identified.
+// Maximum number of successive waits of a build because its toolchain changed on disk again while
+// the daemon identified it.
 constexpr int kMaxRescans = 4;
-// Maximum questions to other nodes for a build that may not be compiled, the same as for other
-// builds: each manifest and each change of names may lead to another artifact.
+// Maximum number of questions to other nodes for a build that must not be compiled. It equals the
+// limit for other builds. Each new manifest, and the change to real names, may lead to another
+// artifact and thus to another question.
 constexpr int kMaxPeeks = 8;
-// Memory for the builds with which `explain` compares, of all users together.
+// Memory in bytes for the past builds that `explain` compares with, of all users together.
 constexpr size_t kHistoryBytes = 64 << 20;
-// A request of this size is planned within about a millisecond.
+// Larger requests are planned on another thread. A request of this size, in bytes, is planned
+// within about a millisecond.
 constexpr size_t kLargeRequest = 256 << 10;
 
 }  // namespace
@@ -86,7 +89,7 @@ BuildCoordinator::Ticket BuildCoordinator::Explain(std::shared_ptr<const BuildRe
 }
 
 BuildCoordinator::Ticket BuildCoordinator::Enter(BuildPtr build) {
-  // A caller that sends its files takes them along when it leaves.
+  // If a caller sends its files, its build can't continue without the caller.
   const bool finishes = build->request->on_miss == MissAction::kFinish && build->files == nullptr &&
                         build->dry_run == nullptr;
   const Ticket ticket = table_.Open(finishes);
@@ -96,9 +99,9 @@ BuildCoordinator::Ticket BuildCoordinator::Enter(BuildPtr build) {
   return ticket;
 }
 
-// The steps of a build. A step that must wait gives the build away and returns. The thread that
-// gets the awaited value continues here with the same step. Never blocks, and holds no lock across
-// a step.
+// Runs the steps of a build until it is answered or must wait. A step that must wait hands the
+// build to the table and returns. The thread that gets the awaited value calls Advance again with
+// the same step. Advance never blocks, and holds no lock between steps.
 void BuildCoordinator::Advance(BuildPtr build) {
   const uid_t uid = build->peer.uid;
   while (true) switch (build->step) {
@@ -161,8 +164,8 @@ void BuildCoordinator::Advance(BuildPtr build) {
         const KnownClosure* const closure = found.closure;
         build->findings.closure = closure;
         if (closure == nullptr) break;
-        // Spares this client later questions. The daemon asks no client about files that it opens
-        // by path.
+        // Remembering this saves the client later questions about these files. It is needed only
+        // for clients that send files, because the daemon opens the files of other clients by path.
         if (build->files != nullptr && !IsOfToolchain(closure->closure)) {
           cache_.NoteHad(closure->key, build->peer);
         }
@@ -186,7 +189,7 @@ void BuildCoordinator::Advance(BuildPtr build) {
           PlanUnderRealNames(*build);
           break;
         }
-        // The result can't serve a later caller.
+        // The result is not cached, so finishing the build without its caller would be useless.
         if (!build->plan->uncacheable_reason.empty()) table_.EndWithCaller(build->ticket);
         if (build->MayBeCompiled()) return flights_.Join(std::move(build));
         build->step = Step::kElsewhere;
@@ -209,8 +212,8 @@ void BuildCoordinator::Advance(BuildPtr build) {
     }
 }
 
-// Plans the build for the toolchain that it selects. Returns null if the build must wait for
-// either, or was refused.
+// Makes the plan of the build with the toolchain that its request selects. Returns null if the
+// build was refused, or waits until the toolchain or the plan is ready.
 BuildPtr BuildCoordinator::MakePlan(BuildPtr build) {
   if (build->toolchain == nullptr) {
     if (stopping_) {
@@ -248,7 +251,7 @@ BuildPtr BuildCoordinator::MakePlan(BuildPtr build) {
   return build;
 }
 
-// Parks the build, without a thread, until the change on disk has been identified.
+// Parks the build until the toolchain that changed on disk has been identified. No thread waits.
 void BuildCoordinator::AwaitToolchain(BuildPtr build) {
   if (build->rescans >= kMaxRescans) return responder_.Answer(std::move(build), KeepsChanging());
   ++build->rescans;
@@ -339,7 +342,8 @@ PlanEntry BuildCoordinator::ReadEntry(const BuildPlan& plan, uid_t uid, bool dry
   return entry;
 }
 
-// A dry run does not copy the artifact to another tier.
+// Returns the artifact and copies it to faster tiers. A dry run gets only the tier, and nothing is
+// copied.
 std::optional<FlightResult> BuildCoordinator::ReadArtifact(const Digest& key, uid_t uid,
                                                            bool dry_run) {
   if (!dry_run) return cache_.Find(key, uid);
@@ -352,14 +356,15 @@ std::optional<FlightResult> BuildCoordinator::ReadArtifact(const Digest& key, ui
 
 void BuildCoordinator::AwaitClosure(BuildPtr build) {
   const std::shared_ptr<const Manifest> manifest = build->ToCompare();
-  // Other callers send the files that the daemon can't read, or make a dry run.
+  // If the daemon can't read a file, callers that can send it are asked for it, and a dry run goes
+  // on.
   const bool must_be_readable = build->files == nullptr && build->dry_run == nullptr;
   auto look = [manifest, whose = cache_.WhoseClosures(*manifest, build->peer.uid),
                must_be_readable](RequesterFiles& files) {
     TrueClosure found{.closure = manifest->FindTrue(files, whose)};
     if (found.closure == nullptr && must_be_readable) {
-      // Up to this error the compiler would get the recorded answers, so its next question is known
-      // too.
+      // Before it needs this file, the compiler would get the answers that the closure records. So
+      // it is already known that it will need this file.
       found.files_needed = FilesNeededFor(manifest->closures.front().closure, files);
     }
     return found;
@@ -367,8 +372,8 @@ void BuildCoordinator::AwaitClosure(BuildPtr build) {
   AwaitFiles(std::move(build), std::move(look));
 }
 
-// Returns whether the output shows paths or may show them, so that the build must be looked up
-// under its real paths before it joins a flight.
+// Returns whether the output contains paths or may contain them, so that the build must be looked
+// up with its real paths before it joins a flight.
 bool BuildCoordinator::NeedsRealNames(const Build& build) {
   if (build.plan->path_dependent) return false;
   return build.shows_paths ||
@@ -415,7 +420,8 @@ void BuildCoordinator::AwaitElsewhere(BuildPtr build) {
   });
 }
 
-// Keeps the entries of other nodes, and looks the build up again if they may make it a hit.
+// Stores the entries that other nodes sent. Then continues the build, and looks it up again if the
+// new entries may make it a hit.
 void BuildCoordinator::TakeElsewhere(BuildPtr build, const Cluster::Peeked& peeked) {
   const Digest key = *build->questions.last_peek;
   const SharedEntry none;
@@ -441,8 +447,8 @@ void BuildCoordinator::ExplainElsewhere(BuildPtr build, Cluster::Peeked peeked) 
     return responder_.Explain(std::move(build), std::move(hit));
   }
   if (!peeked.found.empty() && peeked.found.back().manifest != nullptr) {
-    // The files decide which artifact it is: if one of these closures is true, the other nodes are
-    // asked for its artifact.
+    // Which artifact is right depends on the caller's files. If one of these closures matches them,
+    // the other nodes are asked for the artifact of this closure.
     build->dry_run->manifest =
         BuildCache::ReadManifest(*build->plan, *peeked.found.back().manifest);
     build->step = Step::kFiles;
@@ -471,7 +477,8 @@ void BuildCoordinator::AwaitComparison(BuildPtr build) {
 
 void BuildCoordinator::AnswerHit(BuildPtr build, const FlightResult& hit, const Closure& closure) {
   if (build->dry_run) return responder_.Explain(std::move(build), explainer_.OfHit(hit.tier));
-  // An entry that a user has inserted is that user's alone, so it is not checked.
+  // A shadow check verifies an entry that several users share. An entry that one user inserted
+  // serves only this user, so it is not checked.
   if (!hit.private_to_user) flights_.Hit(*build, hit, closure);
   responder_.AnswerHit(std::move(build), hit, closure);
 }

@@ -35,12 +35,13 @@
 
 namespace cccl_cache::daemon {
 
-/// The sequence of a build: request -> key -> look up -> join -> compile -> store -> answer.
-/// Thread-safe. Hits never wait for a compile, and followers hold no thread.
+/// Takes each build through its steps: request -> key -> look up -> join -> compile -> store ->
+/// answer. A hit never waits for a compile. A build that waits for another build's compile holds no
+/// thread. Thread-safe.
 class BuildCoordinator final : public Builder {
  public:
-  /// The parts of the coordinator, which must outlive it. The toolchains must have stopped their
-  /// callbacks when the coordinator ends.
+  /// The objects that the coordinator uses. They must outlive it. `toolchains` must have stopped
+  /// calling callbacks before the coordinator is destroyed.
   struct Parts {
     Toolchains& toolchains;
     Compiler& compiler;
@@ -50,12 +51,15 @@ class BuildCoordinator final : public Builder {
     EvictionLog& eviction_log;   ///< the entries that the tiers have dropped
     Responder::Observe observe;  ///< called once per answered build; may be empty
     std::function<void(std::string_view)> report = {};  ///< messages for the operator
-    AnsweredBuilds* answered = nullptr;  ///< records each user's results; null for none
-    PrivateEntries* own = nullptr;       ///< entries of single users, asked first; null for none
+    AnsweredBuilds* answered = nullptr;  ///< records which artifacts each user got; null: they are
+                                         ///< not recorded
+    PrivateEntries* own = nullptr;       ///< entries of single users, looked up before the tiers;
+                                         ///< null if there are none
     /// Contents of files that callers have sent. Null if no caller sends files.
     std::shared_ptr<SentContents> sent_contents = nullptr;
     Cluster* cluster = nullptr;     ///< the other nodes, asked before a compile; null for none
-    FindAccount find_account = {};  ///< empty: each uid counts as its own account
+    FindAccount find_account = {};  ///< finds the account of a uid; if empty, each uid is its own
+                                    ///< account
   };
 
   BuildCoordinator(Parts parts, const BuildLimits& limits);
@@ -75,7 +79,8 @@ class BuildCoordinator final : public Builder {
     return table_.RequestOf(key, peer.uid);
   }
 
-  /// Takes no more builds. Returns when the builds in progress have ended or `deadline` has passed.
+  /// Refuses new builds with kUnavailable. Returns when all builds in progress have ended, or after
+  /// `deadline` milliseconds.
   void Drain(std::chrono::milliseconds deadline);
 
   [[nodiscard]] BuildGauges Gauges() const { return flights_.Gauges(); }
@@ -90,7 +95,8 @@ class BuildCoordinator final : public Builder {
   BuildPtr MakePlan(BuildPtr build);
   Ticket Enter(BuildPtr build);
 
-  // Park the build until its value arrives, and then advance it.
+  // Each function parks the build until the value that it names is available, and then calls
+  // Advance.
   void AwaitToolchain(BuildPtr build);
   void AwaitPlan(BuildPtr build);
   void AwaitQuarantine(BuildPtr build);
@@ -100,27 +106,29 @@ class BuildCoordinator final : public Builder {
   void AwaitArtifact(BuildPtr build);
   void AwaitElsewhere(BuildPtr build);
   void AwaitComparison(BuildPtr build);
-  /// Advances the build with the result of `look`, which reads the caller's files.
+  /// Runs `look`, which reads the caller's files, on another thread. Then calls Advance with its
+  /// result.
   template <typename Look>
   void AwaitFiles(BuildPtr build, Look look);
-  /// As AwaitFiles, for a read of the daemon's disk. If the disk does not answer, the value is
-  /// empty.
+  /// Like AwaitFiles, for a read of the daemon's disk. If the disk does not answer in time, the
+  /// result is empty.
   template <typename Read>
   void AwaitDisk(BuildPtr build, Read read);
 
   [[nodiscard]] Result<BuildPlan> Plan(const Build& build) const;
   [[nodiscard]] std::shared_ptr<RequesterFiles> FilesOf(const Build& build) const;
-  /// Blocks on the disk, unless the cache knows that it need not.
+  /// Both read the disk and may block, unless the cache knows that the entry is not on the disk.
   PlanEntry ReadEntry(const BuildPlan& plan, uid_t uid, bool dry_run);
   std::optional<FlightResult> ReadArtifact(const Digest& key, uid_t uid, bool dry_run);
   bool NeedsRealNames(const Build& build);
   static void PlanUnderRealNames(Build& build);
-  /// Returns whether to ask other nodes for the result of a build that may not be compiled.
+  /// Returns whether to ask other nodes for the artifact of a build that must not be compiled.
   bool AsksElsewhere(Build& build) const;
-  /// Returns the finding about other nodes for an explanation of a key.
+  /// Returns why an explanation of a key says nothing about other nodes: there are none, or they
+  /// were not asked.
   [[nodiscard]] TierLook NotAskedElsewhere() const;
   void TakeElsewhere(BuildPtr build, const Cluster::Peeked& peeked);
-  /// As TakeElsewhere, but keeps no entry of other nodes.
+  /// Like TakeElsewhere for a dry run, which stores no entries of other nodes.
   void ExplainElsewhere(BuildPtr build, Cluster::Peeked peeked);
   void AnswerHit(BuildPtr build, const FlightResult& hit, const Closure& closure);
 

@@ -13,7 +13,8 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// Only a hint: long enough for a slot to become free under common loads.
+// The time after which a refused caller may retry. It is only a hint: under common loads a slot
+// becomes free within this time.
 constexpr std::chrono::milliseconds kRetryQueued{500};
 
 /// Returns whether any of the accounts is a user of the node.
@@ -21,7 +22,7 @@ bool HasUser(const std::vector<Account>& accounts) {
   return !std::ranges::all_of(accounts, &Account::IsContainers);
 }
 
-/// The lowest rank goes first.
+/// Returns the place of the priority in a queue: the lowest rank goes first.
 uint64_t RankOf(BuildPriority priority) {
   switch (priority) {
     case BuildPriority::kInteractive:
@@ -39,7 +40,8 @@ uint64_t RankOf(BuildPriority priority) {
 FairQueue::FairQueue(const Bounds& bounds, Run run, CompileMemory* memory,
                      std::function<void()> make_room)
     : bounds_(bounds), run_(std::move(run)), memory_(memory), make_room_(std::move(make_room)) {
-  // As many items may run at once: the parked items, and the items with a slot.
+  // One thread for each item that may run at once: items with a slot, and parked items, which have
+  // none.
   const size_t most = bounds_.slots + bounds_.relief_slots + bounds_.parked;
   threads_.reserve(most + 1);
   for (size_t i = 0; i < most; ++i) {
@@ -302,7 +304,7 @@ FairQueue::Clock::time_point FairQueue::ParkWaiting() {
       next = std::min(next, due);
     } else if (running.waits_since && MayPark(running.account)) {
       SetParked(running, true);
-    } else {  // it may wait again, or be parked when a parking place is free
+    } else {  // the item may wait again, or a place for a parked item may become free
       next = std::min(next, now + bounds_.park_after);
     }
   }

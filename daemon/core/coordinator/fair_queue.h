@@ -71,47 +71,50 @@ class FairQueue {
   /// The number of starts that may pass an item, except a warm-up, whose memory does not fit.
   static constexpr size_t kMaxPassedBy = 8;
 
-  /// Receives the beginning and end of a running item's waits for its requester. Does nothing after
-  /// the item has ended. May outlive the queue. Thread-safe.
+  /// Records when a running item waits for files of its requester. It may outlive the queue. It
+  /// ignores calls after the end of the item. Thread-safe.
   class Waits;
 
-  /// `run` is called on its own thread for each running item. `make_room` is called when an item
-  /// begins to wait for memory. No lock is held then. Without `memory` (null), items start
-  /// regardless of their need.
+  /// For each running item, `run` is called on a thread of the queue. `make_room` is called when an
+  /// item begins to wait for memory. The queue holds no lock during these calls. If `memory` is
+  /// null, items start without regard to their memory.
   FairQueue(const Bounds& bounds, Run run, CompileMemory* memory = nullptr,
             std::function<void()> make_room = {});
   ~FairQueue() { Close(); }
   FairQueue(const FairQueue&) = delete;
   FairQueue& operator=(const FairQueue&) = delete;
 
-  /// Starts no more items. Returns when the running items have returned. Called by one thread.
+  /// Starts no more items. Returns when all running items have ended. May be called by one thread
+  /// only.
   void Close();
 
-  /// Adds the item, of the given kind for this account, to the account's queue. An item that waits
-  /// in this queue already rises if this priority is higher. An item that waits in another
-  /// account's queue stays in it too, and a full queue is no error for it. Returns kOverloaded if
-  /// the item is new and the account's queue or the whole queue is full.
+  /// Adds the item to the queue of the account. `kind` is the kind of its memory estimate for this
+  /// account. If the item is already in this queue, it gets `priority` if that is higher than
+  /// before. If the item waits in another account's queue, it stays there too, and it is no error
+  /// if this account's queue is full. Returns kOverloaded if a new item finds the account's queue
+  /// or the whole queue full.
   Status Add(uint64_t item, Account account, BuildPriority priority = BuildPriority::kNormal,
              const CompileMemory::Kind& kind = {});
-  /// Removes the item from all queues. Returns false if it did not wait.
+  /// Removes the item from all queues. Returns false if the item was in no queue.
   bool Remove(uint64_t item);
 
-  /// Must be called when a compile outside of the queue has freed its memory.
+  /// Must be called when a compile that is not in the queue has freed memory of `memory`.
   void MemoryFreed();
 
-  /// Require that the item is running.
+  /// Both require that the item is running.
   [[nodiscard]] std::shared_ptr<Waits> WaitsOf(uint64_t item) const;
-  [[nodiscard]] CompileMemory::Running* MemoryOf(uint64_t item) const;  ///< null without memory
+  [[nodiscard]] CompileMemory::Running* MemoryOf(uint64_t item) const;  ///< null if the queue has
+                                                                        ///< no `memory`
 
   [[nodiscard]] size_t waiting() const;
   [[nodiscard]] size_t running() const;
-  /// Sets `slots`, `running`, `queued` and `accounts`, of one account or, without an argument, of
-  /// all.
+  /// Sets `slots`, `running`, `queued` and `accounts` in `*activity`. `accounts` contains the
+  /// account `only`, or all accounts without `only`.
   void Describe(std::optional<Account> only, BuildActivity* activity) const;
 
  private:
   struct Place {
-    uint64_t order = 0;   ///< the lowest place goes first
+    uint64_t order = 0;   ///< the item with the lowest value goes first
     uint64_t number = 0;  ///< number of the item in the order of arrival in this queue
     BuildPriority priority = BuildPriority::kNormal;
     auto operator<=>(const Place&) const = default;
@@ -124,29 +127,32 @@ class FairQueue {
     [[nodiscard]] bool is_urgent() const { return warm_ups < items.size(); }
 
     std::map<Place, Entry> items;
-    size_t warm_ups = 0;  ///< number of items that are warm-ups
+    size_t warm_ups = 0;  ///< number of the items with the priority kWarmUp
     uint64_t last_number = 0;
-    uint64_t last_turn = 0;  ///< turn number of this queue's last turn; initially that of all
-                             ///< queues
+    uint64_t last_turn = 0;  ///< value of `turns_` at this queue's last turn, or when the queue was
+                             ///< added
     Clock::time_point since = Clock::now();
   };
   struct Group {
-    size_t lines = 0;        ///< number of queues below the group
-    uint64_t last_turn = 0;  ///< turn number of the last turn below; initially that of all queues
+    size_t lines = 0;        ///< number of queues of accounts in this control group
+    uint64_t last_turn = 0;  ///< value of `turns_` at the last turn of one of these queues, or when
+                             ///< the group was added
   };
   struct Waiting {
     std::map<Account, Place> lines;
-    std::optional<size_t> passed_by = std::nullopt;  ///< set while it waits for memory
+    /// How many items have overtaken this item since it began to wait for memory. None if it does
+    /// not wait for memory.
+    std::optional<size_t> passed_by = std::nullopt;
   };
 
   /// A running item.
   struct Running {
     uint64_t item;
     Account account;
-    HeldInAll& busy;  ///< the kind of slot that it holds, unless it is parked
+    HeldInAll& busy;  ///< counts the slots of the kind that the item has, unless it is parked
     CompileMemory::Running* memory = nullptr;
-    std::optional<Clock::time_point> waits_since = std::nullopt;  ///< set while it waits for its
-                                                                  ///< requester
+    std::optional<Clock::time_point> waits_since = std::nullopt;  ///< start of its present wait for
+                                                                  ///< files; none: it does not wait
     Clock::duration waited{0};                                    ///< total of its earlier waits
     bool parked = false;
     bool gives_way = false;
@@ -160,14 +166,16 @@ class FairQueue {
   };
 
   void Serve(std::stop_token stop);
-  /// Parks items that wait for long, and wakes a thread when relief is due.
+  /// Parks items that have waited long enough, and asks items to end that must. Wakes a thread when
+  /// an account may get a relief slot.
   void LookOut(std::stop_token stop);
-  /// Returns the next item to run. It has its memory, if it needs any.
+  /// Returns the next item to run, with the memory that was taken for it. None if no item can run
+  /// now.
   std::optional<Turn> NextTurn() REQUIRES(mutex_);
   /// Returns the accounts that may get a free slot, in rotation. Containers that hold half of the
   /// slots may not if a user may.
   std::vector<Account> Ready() const REQUIRES(mutex_);
-  /// Returns which of these accounts has the next turn.
+  /// Returns the account, of those in `ready`, that has the next turn. `ready` must not be empty.
   Account FirstOf(const std::vector<Account>& ready) const REQUIRES(mutex_);
   /// Returns whether it is the first item in one of its queues that waits for memory.
   [[nodiscard]] bool IsFirstLacking(const Waiting& waiting) const REQUIRES(mutex_);
@@ -175,39 +183,43 @@ class FairQueue {
   /// that it must be next as soon as its memory fits. None if there is no such item.
   [[nodiscard]] std::optional<uint64_t> Overdue(const std::vector<Account>& ready) const
       REQUIRES(mutex_);
-  /// Takes memory for the first item of the account whose memory fits.
+  /// Takes memory for the first of the account's items whose memory is free. `may_share`: whether
+  /// the item may use the shared part of the memory.
   std::optional<Turn> Try(Account account, bool may_share, HeldInAll* busy) REQUIRES(mutex_);
   std::optional<Turn> Try(const Entry& entry, Account account, bool may_share, HeldInAll* busy)
       REQUIRES(mutex_);
-  /// Returns the turn numbers of the last turns of the control groups on the way to the account,
-  /// and of the account itself. Of two accounts, the lower one has its turn first.
+  /// Returns the number of the last turn of each control group above the account, from the
+  /// outermost group, and then of the account itself. The account with the smaller sequence has the
+  /// next turn.
   std::vector<uint64_t> LastTurns(Account account) const REQUIRES(mutex_);
-  /// Runs the item without the lock.
+  /// Runs the item, and unlocks the mutex while it runs.
   void RunNow(Turn turn) REQUIRES(mutex_);
   [[nodiscard]] bool MayPark(Account account) const REQUIRES(mutex_);
   [[nodiscard]] bool MayTakeFreeSlot(Account account) const REQUIRES(mutex_);
   void SetParked(Running& running, bool parked) REQUIRES(mutex_);
   void BeginWait(Running& running);
   void EndWait(Running& running);
-  /// Parks the items that have waited for long enough and may be parked. Returns the time of the
-  /// next check.
+  /// Parks the items that have waited for their requesters long enough, as far as the limits allow.
+  /// Returns the time at which it must be called again.
   Clock::time_point ParkWaiting() REQUIRES(mutex_);
   struct Relief {
     std::vector<Account> accounts = {};  ///< accounts that get a relief slot now
-    HeldInAll lacking = {};              ///< accounts that are due and find no slot
-    Clock::time_point next = {};         ///< time of the next check
+    HeldInAll lacking = {};              ///< accounts that should get a relief slot, but none is
+                                         ///< free
+    Clock::time_point next = {};         ///< time at which the next account may get a relief slot
   };
   Relief Relieved() const REQUIRES(mutex_);
-  /// Returns the item that must end now, so that an account gets a slot, or null. Items of the
-  /// node's users don't end for containers. Lowers `next` to the time at which an item may have to
-  /// end.
+  /// Returns the running item that must end now so that an account in `lacking` gets a slot.
+  /// Returns null if there is none. Items of the node's users don't end for containers. If an item
+  /// has to end later, lowers `*next` to that time.
   Running* MustGiveWay(const HeldInAll& lacking, Clock::time_point* next) REQUIRES(mutex_);
-  /// Removes the item from all queues, and ends the account's turn.
+  /// Removes the item from all queues, and counts this as the account's turn.
   void Take(uint64_t item, Account account) REQUIRES(mutex_);
   [[nodiscard]] Place PlaceOf(uint64_t number, BuildPriority priority) const;
   static void AddTo(Line& line, const Place& place, const Entry& entry);
   static Entry RemoveFrom(Line& line, const Place& place);
-  /// Raises the item to this priority in the account's queue, unless it has a better one.
+  /// Raises the item in the account's queue to `priority`, unless its priority is already at least
+  /// that.
   void Raise(uint64_t item, Account account, BuildPriority priority) REQUIRES(mutex_);
   void RemoveFromLines(std::map<uint64_t, Waiting>::iterator item) REQUIRES(mutex_);
 
@@ -218,48 +230,57 @@ class FairQueue {
 
   mutable Mutex mutex_;
   CondVar added_;    ///< signals one thread that there may be an item to run
-  CondVar changed_;  ///< wakes LookOut, which computes its next check
-  std::map<Account, Line> lines_ GUARDED_BY(mutex_);     ///< queues with items
-  std::list<Account> rotation_ GUARDED_BY(mutex_);       ///< the accounts in lines_
-  std::map<uint64_t, Group> groups_ GUARDED_BY(mutex_);  ///< the groups on the ways to lines_
+  CondVar changed_;  ///< wakes the thread of LookOut, because the time of its next check may have
+                     ///< changed
+  std::map<Account, Line> lines_ GUARDED_BY(mutex_);     ///< the accounts' queues; empty queues are
+                                                         ///< removed
+  std::list<Account> rotation_ GUARDED_BY(mutex_);       ///< the accounts in lines_, in the order
+                                                         ///< of their turns
+  std::map<uint64_t, Group> groups_ GUARDED_BY(mutex_);  ///< all control groups above the accounts
+                                                         ///< in lines_
   std::map<uint64_t, Waiting> waiting_ GUARDED_BY(mutex_);
-  std::list<uint64_t> lacking_ GUARDED_BY(mutex_);  ///< items that wait for memory, in order
+  std::list<uint64_t> lacking_ GUARDED_BY(mutex_);  ///< items that wait for memory, oldest first
   bool needs_room_ GUARDED_BY(mutex_) = false;      ///< whether make_room must be called
-  std::map<Account, size_t> running_of_ GUARDED_BY(mutex_);  ///< without zeros; includes parked
-                                                             ///< items
-  std::map<Account, size_t> parked_of_ GUARDED_BY(mutex_);   ///< without zeros
-  size_t waiting_in_containers_ GUARDED_BY(mutex_) = 0;      ///< places in queues of containers
+  std::map<Account, size_t> running_of_ GUARDED_BY(mutex_);  ///< accounts with running items, of
+                                                             ///< which some may be parked
+  std::map<Account, size_t> parked_of_ GUARDED_BY(mutex_);   ///< accounts with parked items
+  size_t waiting_in_containers_ GUARDED_BY(mutex_) = 0;      ///< number of entries in the queues of
+                                                             ///< containers
   std::list<Running> running_ GUARDED_BY(mutex_);
   HeldInAll busy_slots_ GUARDED_BY(mutex_);
   HeldInAll busy_relief_slots_ GUARDED_BY(mutex_);
   HeldInAll parked_ GUARDED_BY(mutex_);
   bool containers_had_last_turn_ GUARDED_BY(mutex_) = false;
-  uint64_t turns_ GUARDED_BY(mutex_) = 0;    ///< total of all queues
-  uint64_t changes_ GUARDED_BY(mutex_) = 0;  ///< of waiting and running items
+  uint64_t turns_ GUARDED_BY(mutex_) = 0;    ///< total turns of all queues
+  uint64_t changes_ GUARDED_BY(mutex_) = 0;  ///< number of changes to waiting or running items
 
-  std::vector<std::jthread> threads_;  // last member, so that they end first
+  std::vector<std::jthread> threads_;  // last member, so that the threads end before the other
+                                       // members are destroyed
 };
 
 class FairQueue::Waits {
  public:
   Waits(FairQueue& queue, Running& running) : queue_(queue), running_(&running) {}
 
-  /// `who` identifies the wait. Only the last wait counts, because an earlier wait was given up.
+  /// Report the beginning and the end of a wait. `who` identifies the wait. If Begin is called
+  /// during a wait, the earlier wait has been given up: it ends, and a later End for it is ignored.
   void Begin(const void* who);
   void End(const void* who);
-  void Close();  ///< called after the end of the item
-  /// A stop is requested, without a lock, when the item must end because others need its slot.
+  void Close();  ///< must be called after the end of the item
+  /// Returns a token on which a stop is requested when the item must end, because others need its
+  /// slot. The queue holds no lock during the request.
   [[nodiscard]] std::stop_token gives_way() const { return gives_way_.get_token(); }
 
  private:
   friend class FairQueue;
 
   std::stop_source gives_way_;
-  FairQueue& queue_;  ///< valid while `running_` is set
+  FairQueue& queue_;  ///< valid only while `running_` is not null
 
   Mutex mutex_;  ///< locked before the mutex of the queue
   Running* running_ GUARDED_BY(mutex_);
-  const void* who_ GUARDED_BY(mutex_) = nullptr;  ///< the present wait; null for none
+  const void* who_ GUARDED_BY(mutex_) = nullptr;  ///< identifies the present wait; null if there is
+                                                  ///< none
 };
 
 }  // namespace cccl_cache::daemon

@@ -202,8 +202,8 @@ FlightTable::Left FlightTable::Leave(Ticket ticket) {
     }
     if (state->second.parked != nullptr) {
       left.waiter = std::move(state->second.parked);
-    } else if (state->second.flight == 0) {  // looked up at present: Close, Park or Join finds the
-                                             // mark
+    } else if (state->second.flight == 0) {  // the build is being looked up now: Close, Park or
+                                             // Join will see `left`
       state->second.left = true;
       return left;
     } else {
@@ -288,7 +288,8 @@ std::vector<FlightActivity> FlightTable::List(const Peer& asker, size_t* more) c
   for (auto each = all.begin(); each != shown; ++each) {
     const CompileJob& job = each->plan->job;
     const bool runs = each->begun != Time::max();
-    // An earlier start would show this user that other users compile the same build.
+    // A user must not see that another user started the same compile earlier. So for a user, the
+    // compile begins when the user's first waiter joined.
     const Time since = all_users ? each->begun : std::max(each->begun, each->joined);
     flights.push_back({.key = each->plan->key,
                        .kind = std::string(NameOf(job.request->kind())),

@@ -18,14 +18,17 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A toolchain that changes during three successive compiles is being installed, so the build is
-// answered and not kept.
+// Maximum number of restarts of a build because its toolchain changed during the compile. If it
+// changed in three successive compiles, it is being installed. The next result is answered, but not
+// cached.
 constexpr int kMaxRestarts = 3;
-// How often a build gives up its turn because another flight of its fingerprint ended while it was
-// queued. After three results that did not serve it, its headers are likely to differ.
+// Maximum number of restarts of a build because another flight of its fingerprint ended while it
+// waited for a slot. If three such results did not serve it, its headers probably differ from
+// theirs.
 constexpr int kMaxOvertaken = 3;
-// Maximum questions of a build to shelves and other nodes: for manifests, which may differ between
-// them, for the artifact of the true closure, and for both again under the real names.
+// Maximum number of questions of a build to shelves and other nodes. It asks for manifests, which
+// may differ between them, and for the artifact of the closure that matches. It may ask for both
+// again with real names.
 constexpr int kMaxAsked = 8;
 
 Digest FlightOfView(const BuildPlan& plan, const CallerFilesPtr& files) {
@@ -58,8 +61,8 @@ Digest FlightOfCaller(const Build& waiter) {
   return hasher.Finish();
 }
 
-// Returns whether the plan's files are also the waiter's files, so that the waiter may get the
-// result.
+// Returns whether the files with which the plan was compiled are also the waiter's files, so that
+// the waiter may get the result. `sent`: whether the leader sent its files.
 bool SameFiles(const Build& waiter, const BuildPlan& plan, bool sent) {
   if (!waiter.flight.joined_before_start) return false;
   if (waiter.plan.get() == &plan) return true;
@@ -67,18 +70,18 @@ bool SameFiles(const Build& waiter, const BuildPlan& plan, bool sent) {
   return waiter.plan->view == plan.view;
 }
 
-// Returns whether the output of a compile of the waiter's own files shows their names.
+// Returns whether a compile of this waiter's own files produces output that contains their names.
 bool ShowsPathsOf(const Build& waiter, const BuildPlan& plan, const FlightResult& flight_result) {
   return flight_result.shows_paths &&
          (!flight_result.looked_outside || SameFiles(waiter, plan, flight_result.files_were_sent));
 }
 
-// Returns whether the result is an answer to this waiter's request.
+// Returns whether this result is the right answer for this waiter. If not, the waiter starts again.
 bool Matches(const Build& waiter, const BuildPlan& plan, const FlightResult& flight_result) {
   if (flight_result.tier != TierName::kNone) return true;
   if (flight_result.failed_files != nullptr && flight_result.failed_files != waiter.files)
     return false;
-  // The waiter sends the files that the daemon could not open for the leader.
+  // The daemon could not open the leader's files, but this waiter sends its files.
   const bool files_needed =
       flight_result.error && flight_result.error->code == ErrorCode::kFilesNeeded;
   if (files_needed && waiter.files != nullptr) return false;
@@ -89,7 +92,7 @@ bool Matches(const Build& waiter, const BuildPlan& plan, const FlightResult& fli
   return !flight_result.toolchain_changed || waiter.flight.restarts >= kMaxRestarts;
 }
 
-/// The files of a requester. The compile frees its slot during a wait for them.
+/// The files of a requester. While the compile waits for them, others may use its slot.
 class WaitedFor final : public RequesterFiles {
  public:
   WaitedFor(std::unique_ptr<RequesterFiles> files, std::shared_ptr<FairQueue::Waits> waits)
@@ -125,8 +128,8 @@ class WaitedFor final : public RequesterFiles {
   const std::shared_ptr<FairQueue::Waits> waits_;
 };
 
-/// The error has no retry time, so that the caller compiles locally: its file system will be as
-/// slow later.
+/// The error has no retry time, so that the caller compiles locally. A retry would not help,
+/// because the caller's file system will be as slow then.
 Error GaveWay() {
   return Error{ErrorCode::kOverloaded,
                "this compile waited long for files of its requester, and was ended because other "
@@ -184,8 +187,9 @@ void Flights::Hit(const Build& waiter, const FlightResult& hit, const Closure& c
 
 void Flights::Leave(Build::Ticket ticket) {
   const FlightTable::Left left = parts_.table.Leave(ticket);
-  // A flight with other waiters keeps its place in the queue of the caller that has left. Its
-  // removal would race with a new Join of the same user.
+  // If the flight has other waiters, it also keeps its place in the queue of this caller's account.
+  // Removing it there could remove the place of another build that the same user adds at this
+  // moment.
   if (!left.last) return;
   queue_.Remove(left.flight);
   parts_.compile.statistics.Add(Counter::kCancelled);
@@ -202,11 +206,11 @@ BuildActivity Flights::Activity(const Peer& peer) const {
   return activity;
 }
 
-// Returns the key of a waiter's flight. All users share a flight as long as nothing is read outside
-// the toolchain. After that only callers of one user share it, so that no user's disk delays
-// another user. Two kinds of waiters share it only with waiters that have the same files: a waiter
-// that started again because the closure was not true for it, and a waiter with the real names
-// because a file names paths.
+// Returns the key of the flight that the waiter joins. While a compile has read nothing outside the
+// toolchain, all users share its flight. After that, only builds of one user share it, so that no
+// user's disk delays another user. In two cases it is shared only by waiters that have the same
+// files: a waiter starts again because the closure did not match its files, or uses real names
+// because a file contains paths.
 Digest Flights::KeyFor(const Build& waiter) {
   const BuildPlan& plan = *waiter.plan;
   const bool of_view = waiter.flight.restarts > 0 || waiter.real_names;
@@ -287,9 +291,9 @@ bool Flights::AskCluster(const FlightTable::Joined& joined, Wanted wanted) {
                          plan = kept](uid_t uid) { LooksOutsideElsewhere(flight, *plan, uid); }});
 }
 
-// Keeps another node's entries in this node's tiers and looks the waiters up again, because the
-// right artifact depends on each waiter's files. A manifest alone does not end a running compile,
-// because perhaps none of its closures is true here.
+// Stores another node's entries in this node's tiers. Then looks up the waiters again, because each
+// waiter's files decide which artifact is right. A manifest without an artifact does not end a
+// compile that runs, because perhaps none of its closures matches the files of this node.
 bool Flights::TakeFromCluster(uint64_t flight, const Wanted& wanted, const Cluster::Found& found) {
   const ArtifactPtr& artifact = found.entries.front().artifact;
   const auto& manifest = found.entries.back().manifest;
@@ -306,15 +310,16 @@ bool Flights::TakeFromCluster(uint64_t flight, const Wanted& wanted, const Clust
 }
 
 void Flights::NoteTime(BuildKind kind, std::chrono::microseconds time) {
-  constexpr int64_t kWeight = 16;  // weight of the remembered time against that of a shorter
-                                   // compile
+  constexpr int64_t kWeight = 16;  // if a compile is faster than the remembered time, this time is
+                                   // reduced by 1/kWeight of the difference
   std::atomic<int64_t>& usual = usual_times_[static_cast<size_t>(kind)];
   const int64_t before = usual.load(std::memory_order_relaxed);
   const int64_t less = std::max<int64_t>(0, before - time.count());
   usual.store(less == 0 ? time.count() : before - less / kWeight, std::memory_order_relaxed);
 }
 
-// Runs one flight from its slot to its result, on the slot's thread.
+// Runs one flight in its slot, from the start of the compile to the answers. Called on a thread of
+// the queue.
 void Flights::Run(uint64_t flight) {
   const auto started = parts_.table.Begin(flight);
   if (!started) return;
@@ -352,20 +357,21 @@ void Flights::Run(uint64_t flight) {
 }
 
 // Returns whether another flight of this fingerprint has ended since the leader's look-up, so that
-// the leader may find a result now. Looks only in memory, where recent results are, because a
-// stalled disk must not hold a slot.
+// the leader may find its result now. It looks only in memory, which has recent results. A stalled
+// disk must not hold a slot.
 bool Flights::HasLanded(const BuildPlan& plan, uid_t uid, const Manifest* known) {
   if (known == nullptr) return parts_.cache.ManifestInMemory(plan, uid).all != nullptr;
   const auto now = parts_.cache.SharedManifestInMemory(plan);
   return now != nullptr && now->SaysMoreThan(*known);
 }
 
-// From now on this flight depends on one user's files, so waiters of other users start again.
+// Called when the compile asks for the first file outside the toolchain. From now on the flight
+// depends on the files of one user, so waiters of other users start again.
 void Flights::LooksOutside(uint64_t flight, const BuildPlan& plan, const Caller& caller) {
   const uid_t uid = caller.peer.uid;
   parts_.cache.NoteLooksOutside(plan, caller.peer.account());
   if (parts_.cluster != nullptr) {
-    // Users of containers have other numbers on other nodes.
+    // The uids that the daemon assigns to users of containers have no meaning on other nodes.
     parts_.cluster->LooksOutside(plan.flight, IsContainerUser(uid) ? kOverflowUid : uid);
   }
   for (BuildPtr& waiter : parts_.table.TakeOthers(flight, uid, FlightOfUser(plan, caller))) {
@@ -374,7 +380,8 @@ void Flights::LooksOutside(uint64_t flight, const BuildPlan& plan, const Caller&
 }
 
 void Flights::LooksOutsideElsewhere(uint64_t flight, const BuildPlan& plan, uid_t uid) {
-  // The overflow uid stands for many users, including those of other nodes' containers.
+  // The other node sends the overflow uid for users whom only that node knows, such as users of its
+  // containers. No waiter of this node is one of them, so all waiters start again.
   constexpr auto kNoUser = static_cast<uid_t>(-1);
   const bool nobody_here = uid == kOverflowUid || IsContainerUser(uid);
   const Peer peer{.uid = nobody_here ? kNoUser : uid};
@@ -396,7 +403,8 @@ void Flights::Land(uint64_t flight, const std::shared_ptr<const BuildPlan>& plan
     } else if (waiter->flight.restarts >= kMaxRestarts) {
       parts_.responder.Answer(std::move(waiter), KeepsChanging());
     } else {
-      // A caller that does not send its files gets an answer or leaves, so this ends.
+      // A restart because another caller failed to send its files is not counted. That caller gets
+      // an answer or leaves, so there are only as many such restarts as such callers.
       if (flight_result.failed_files == nullptr) ++waiter->flight.restarts;
       if (ShowsPathsOf(*waiter, *plan, flight_result)) waiter->shows_paths = true;
       if (flight_result.keepable())

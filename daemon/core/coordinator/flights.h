@@ -24,48 +24,53 @@
 
 namespace cccl_cache::daemon {
 
-/// The misses, from the join of a flight to the result. Callers of the same build wait for one
-/// compile. Thread-safe.
+/// Handles misses: from the time when a build joins a flight until it gets the flight's result. A
+/// flight is one compile with all builds that wait for it. Thread-safe.
 class Flights {
  public:
   struct Parts {
     FlightTable& table;
     BuildCache& cache;
     Responder& responder;
-    CompileRunner::Parts compile;                  ///< preambles and memory are not set
-    std::function<void(std::string_view)> report;  ///< messages for the operator; may be empty
-    Cluster* cluster = nullptr;                    ///< asked before a compile; null without other
-                                                   ///< nodes
+    CompileRunner::Parts compile;                  ///< `preambles` and `memory` are ignored:
+                                                   ///< Flights sets its own
+    std::function<void(std::string_view)> report;  ///< receives messages for the operator; may be
+                                                   ///< empty
+    Cluster* cluster = nullptr;                    ///< the other nodes, asked before a compile;
+                                                   ///< null if there are none
   };
   struct Limits {
     CompileLimits compile;
     FairQueue::Bounds queue;
-    uint64_t shadow_check_every = 0;  ///< number of hits per check; 0 for no checks
+    uint64_t shadow_check_every = 0;  ///< one of so many hits is checked; 0 for no checks
     PreamblePool::Bounds preambles;
-    uint64_t memory_bytes = 0;  ///< as in BuildLimits
+    uint64_t memory_bytes = 0;  ///< as in BuildLimits::memory_bytes
   };
-  /// Looks a waiter's build up again, because the flight's result does not fit its files.
+  /// Called with a build that must be looked up again, because the flight's result does not serve
+  /// it.
   using StartAgain = std::function<void(BuildPtr)>;
 
-  /// The parts must outlive the flights.
+  /// The objects in `parts` must outlive this object.
   Flights(const Parts& parts, const Limits& limits, StartAgain start_again);
   ~Flights() { Close(); }
   Flights(const Flights&) = delete;
   Flights& operator=(const Flights&) = delete;
 
-  /// Cancels running compiles and returns when they have ended. Waiters stay in the table,
-  /// including those that join later.
+  /// Cancels all running compiles, and returns when they have ended. Builds that wait, or join
+  /// later, stay in the table without an answer.
   void Close();
 
-  /// Adds the waiter, which has its plan, to a flight or starts a flight.
+  /// Adds the build, which must have a plan, to the flight of its key, or starts a flight.
   void Join(BuildPtr waiter);
-  /// Removes a waiter. A flight without waiters is cancelled.
+  /// Removes the build of a caller that has left. If no other build waits for the flight's compile,
+  /// the compile is cancelled.
   void Leave(Build::Ticket ticket);
 
-  /// Reports a hit with its closure, which may become the sample of a shadow check.
+  /// Reports a hit. Now and then, a hit is checked: a second compile in the background must give
+  /// the same result (a shadow check). `closure` is the closure that matched.
   void Hit(const Build& waiter, const FlightResult& hit, const Closure& closure);
 
-  /// Returns the maximum duration of recent compiles of this kind; 0 if unknown.
+  /// Returns about the longest time that recent compiles of this kind took; 0 if unknown.
   [[nodiscard]] std::chrono::microseconds UsualTime(BuildKind kind) const {
     return std::chrono::microseconds(
         usual_times_[static_cast<size_t>(kind)].load(std::memory_order_relaxed));
@@ -79,51 +84,54 @@ class Flights {
 
  private:
   Digest KeyFor(const Build& waiter);
-  /// Returns whether a job can get this caller's files without the caller.
+  /// Returns whether a background compile can get this caller's files after the caller has left.
   [[nodiscard]] bool CanBeRecalled(const BuildPlan& plan, const Caller& caller) const;
   [[nodiscard]] size_t Busy() const {
-    const size_t waiting = queue_.waiting();  // first, so that an item that starts meanwhile counts
-                                              // below
+    const size_t waiting = queue_.waiting();  // read first, so that an item that starts meanwhile
+                                              // is counted twice rather than not at all
     return waiting + queue_.running();
   }
-  /// The entries to ask other nodes for, and the compile to announce to them.
+  /// What a flight asks other nodes for, and the compile that it announces to them.
   struct Wanted {
     std::shared_ptr<const BuildPlan> plan;
     Account account;
-    std::optional<Digest> compile;  ///< as in Cluster::Question
+    std::optional<Digest> compile;  ///< as in Cluster::Question::compile
     std::chrono::steady_clock::time_point since;
-    Digest artifact;                        ///< of the true closure, or of the empty one
-    bool manifest = true;                   ///< whether the manifest is wanted too, because no
-                                            ///< closure is known to be true
-    std::shared_ptr<const Manifest> known;  ///< as for Land
+    Digest artifact;                        ///< key of the artifact of the matching closure;
+                                            ///< without one, of the empty closure
+    bool manifest = true;                   ///< whether to ask for the manifest too, because no
+                                            ///< closure is known to match
+    std::shared_ptr<const Manifest> known;  ///< the shared manifest that this node has; as in Land
   };
-  /// Returns whether other nodes are asked for this flight.
+  /// Sends the question to other nodes. Returns false if no other node can be asked now.
   bool AskCluster(const FlightTable::Joined& joined, Wanted wanted);
-  /// Returns whether these entries have ended the flight.
+  /// Takes the entries that other nodes have sent. Returns whether they have ended the flight.
   bool TakeFromCluster(uint64_t flight, const Wanted& wanted, const Cluster::Found& found);
-  /// Queues a flight after other nodes had no result.
+  /// Adds the flight to the queue, because other nodes have no result.
   void EndAsking(uint64_t flight);
   void Enqueue(uint64_t flight, const FlightTable::Unqueued& waiter);
   void NoteTime(BuildKind kind, std::chrono::microseconds time);
   void Run(uint64_t flight);
   [[nodiscard]] bool HasLanded(const BuildPlan& plan, uid_t uid, const Manifest* known);
   void LooksOutside(uint64_t flight, const BuildPlan& plan, const Caller& caller);
-  /// The same for a flight that waits for another node's compile.
+  /// Like LooksOutside, but for a flight that waits for another node's compile: that compile
+  /// depends on the files of the user `uid`.
   void LooksOutsideElsewhere(uint64_t flight, const BuildPlan& plan, uid_t uid);
-  /// `known` is the shared manifest at the leader's look-up. Null if the disk did not answer, or it
-  /// was not looked up.
+  /// Stores the result of a flight and answers its builds. `known` is the shared manifest that the
+  /// leader's look-up found. It is null if the disk did not answer, or if there was no look-up.
   void Land(uint64_t flight, const std::shared_ptr<const BuildPlan>& plan, const Peer& peer,
             const FlightResult& flight_result, const Manifest* known);
 
   const Parts parts_;
   const StartAgain start_again_;
-  /// Decaying maximum of each kind's compile times, in microseconds; 0 if unknown.
+  /// About the longest recent compile time of each kind, in microseconds; 0 if unknown. It
+  /// decreases slowly when compiles get faster.
   std::array<std::atomic<int64_t>, 4> usual_times_{};
   CompileMemory memory_;
   PreamblePool preambles_;
   CompileRunner runner_;
-  // Last members, because their threads use the members above. Idle jobs also ask the queue, from
-  // the first job until Close has stopped them.
+  // Last members, because their threads use all other members. The idle jobs also use `queue_`,
+  // which is destroyed first, but Close stops them before that.
   IdleJobs idle_jobs_;
   ShadowChecks shadow_checks_;
   FairQueue queue_;

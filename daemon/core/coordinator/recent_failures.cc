@@ -13,11 +13,12 @@ namespace {
 constexpr size_t kMaxText = 256;
 constexpr size_t kMaxSearched = 64 << 10;
 
-/// Returns the first line of a compiler's log with an error, or else the first line.
+/// Returns the most informative line of a compiler's log: the first line with an error, or if there
+/// is none, the first line.
 std::string TellingLine(std::string_view log) {
   log = log.substr(0, kMaxSearched);
-  // An undefined name is often the cause of the errors above it. The word "error" alone also occurs
-  // in names and warnings.
+  // "is undefined" is searched first, because an undefined name often causes the errors above it.
+  // "error:" is searched before "error", which also occurs in names and warnings.
   size_t error = log.find("is undefined");
   if (error == std::string_view::npos) error = log.find("error:");
   if (error == std::string_view::npos) error = log.find("error");
@@ -25,8 +26,8 @@ std::string TellingLine(std::string_view log) {
   return ToUtf8(CutAtCharacter(log.substr(0, log.find('\n')), kMaxText));
 }
 
-/// Returns whether the client handles this error: it sends files, retries, asked for hits only, or
-/// has left.
+/// Returns whether this error is no failure for the user, because the client handles it: it sends
+/// the missing files, retries, expects misses because it asked for hits only, or has left.
 bool IsAnsweredByClient(ErrorCode code) {
   return code == ErrorCode::kFilesNeeded || code == ErrorCode::kUploadNeeded ||
          code == ErrorCode::kNotCached || code == ErrorCode::kOverloaded ||

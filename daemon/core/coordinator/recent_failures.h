@@ -19,29 +19,33 @@
 
 namespace cccl_cache::daemon {
 
-/// A build that ended with an error or did not compile.
+/// A build that ended with an error, or whose program the compiler rejected.
 struct Failure {
   std::chrono::system_clock::time_point time;
   std::string_view kind;  ///< a string literal
   uid_t uid = 0;
-  std::optional<Digest> key;  ///< of a build that does not compile
-  std::string cause;          ///< "timed-out", "the compiler answered NVRTC_ERROR_COMPILATION"
-  std::string text;           ///< first line of the error or of the log; only for this uid
+  std::optional<Digest> key;  ///< the build's key if the compiler rejected the program; none for an
+                              ///< error
+  std::string cause;          ///< such as "timed-out", or "the compiler answered
+                              ///< NVRTC_ERROR_COMPILATION"
+  std::string text;           ///< the most informative line of the error or of the compiler's log;
+                              ///< shown only to `uid`
 };
 
-/// The last failures of each account. Thread-safe.
+/// Keeps the last failures of each account, for the user and the operator. Thread-safe.
 class RecentFailures {
  public:
-  /// Maximum number of failures that are kept per account, and that Take returns.
+  /// Maximum number of failures kept for each account, and maximum number that Take returns.
   static constexpr size_t kMax = 20;
 
-  /// Records a failure. Ignores successful builds, remembered failures, and errors that clients
-  /// handle. A build that does not lead its flight replaces an equal failure, so that one compile
-  /// with many waiters does not displace all others.
+  /// Records the build if it failed. Failures that are repeated from the cache, and errors that
+  /// clients handle themselves, are not recorded. If many builds wait for one compile that fails,
+  /// the build that leads the flight is recorded, and each other build replaces an equal record. So
+  /// one compile does not displace all other failures.
   void Add(const BuildRecord& record);
-  /// Returns the newest failures first: those of this uid, or of all users for an administrator.
-  /// Failures of other uids have no text, because the text quotes their sources. kOverflowUid has
-  /// no failures of its own.
+  /// Returns failures, the newest first: those of the peer's uid, or those of all users for an
+  /// administrator. Failures of other uids have no `text`, because the text may quote their source
+  /// code. For kOverflowUid, which stands for many people, no failure counts as its own.
   [[nodiscard]] std::vector<Failure> Take(const Peer& peer) const;
 
  private:

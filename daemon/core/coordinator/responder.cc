@@ -14,7 +14,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// Returns the architecture in the options; empty without one.
+// Returns the value of the architecture option, or an empty string if there is no such option.
 std::string ArchOf(const BuildPlan& plan) {
   const auto names_arch = [](const ParsedOption& option) {
     return option.rule != nullptr &&
@@ -151,7 +151,7 @@ void Responder::NoteAnswered(const Build& build, const Digest& key) {
 void Responder::Record(const Build& build, const BuildAnswer& answer,
                        const FlightResult& flight_result) {
   const uid_t uid = build.peer.uid;
-  // One record is enough for all calls of a user that waited for one compile.
+  // A compile is recorded once for each user, even if several builds of the user waited for it.
   if (!build.flight.leads && parts_.history.Knows(uid, answer.key)) return;
   PastBuild past = MarkOf(*build.plan);
   past.key = answer.key;

@@ -24,7 +24,8 @@ std::string TextOf(FileKind kind, const Digest& digest) {
 // Returns "--std" for "--std=c++17".
 std::string_view NameOf(std::string_view option) { return option.substr(0, option.find('=')); }
 
-// Returns the texts in `some` that `others` lacks, each as often as it is missing.
+// Returns the texts that are in `some` but not in `others`. If `some` has a text n times more often
+// than `others`, it is returned n times.
 std::vector<std::string> Missing(const std::vector<std::string>& some,
                                  const std::vector<std::string>& others) {
   std::map<std::string_view, size_t> left;
@@ -41,7 +42,8 @@ std::vector<std::string> Missing(const std::vector<std::string>& some,
   return missing;
 }
 
-// Compares texts that only one side has. Two such texts of the same name count as one changed text.
+// Compares lists of texts, such as options. Texts that both lists contain are left out. If a
+// removed and an added text have the same name, they are reported as one changed text.
 void CompareTexts(DifferenceField field, const std::vector<std::string>& was,
                   const std::vector<std::string>& is, std::vector<Difference>* differences) {
   const std::vector<std::string> gone = Missing(was, is);
@@ -74,7 +76,8 @@ void CompareOptions(const PastBuild& was, const PastBuild& is,
                           fmt::format("{}", fmt::join(is.options, " "))});
 }
 
-// Compares contents of equal names: the first ones with each other, then the second ones.
+// Compares contents that have names, such as inline headers. If several contents have one name, the
+// first ones are compared with each other, then the second ones, and so on.
 void CompareContents(DifferenceField field, const std::vector<ContentMark>& was,
                      const std::vector<ContentMark>& is, std::vector<Difference>* differences) {
   std::multimap<std::string_view, const ContentMark*> left;
@@ -103,7 +106,8 @@ void CompareContents(DifferenceField field, const std::vector<ContentMark>& was,
   }
 }
 
-// If only one build depends on its paths, another difference is the cause.
+// Returns whether the outputs of both builds contain paths. If only one does, another difference is
+// the cause, and the paths are not compared.
 bool BothShowPaths(const PastBuild& was, const PastBuild& is) {
   return was.path_dependent && is.path_dependent;
 }
@@ -125,9 +129,10 @@ bool SamePlace(const PastBuild& was, const SearchDirectory& old, const PastBuild
   return below && below == BelowWorkingDirectory(is, now.path);
 }
 
-// Compares the directories as far as fingerprints cover them. Equal ones at the end of the search
-// orders are left out, so that an added or removed directory is reported without those that follow
-// it. Another working directory is reported once, and not for each directory below it.
+// Compares the search directories as far as the fingerprints cover them. Equal directories at the
+// end of both search orders are left out. So if one directory was added or removed, those after it
+// are not reported. A changed working directory is reported once, and not for each directory below
+// it.
 void CompareDirectories(const PastBuild& was, const PastBuild& is,
                         std::vector<Difference>* differences) {
   const bool show_paths = BothShowPaths(was, is);
@@ -165,7 +170,7 @@ void CompareDirectories(const PastBuild& was, const PastBuild& is,
   }
 }
 
-// Compares all fields except the files.
+// Returns the differences in everything except the contents of files.
 std::vector<Difference> InTheRequest(const PastBuild& was, const PastBuild& is) {
   std::vector<Difference> differences;
   CompareOptions(was, is, &differences);
@@ -188,7 +193,8 @@ std::vector<Difference> InTheRequest(const PastBuild& was, const PastBuild& is) 
 }
 
 void CompareFiles(const PastBuild& was, const PastBuild& is, std::vector<Difference>* differences) {
-  // Root numbers mean the same directories only in the same search order.
+  // A root number means the same directory in both builds only if both have the same number of
+  // roots.
   const bool same_roots = was.client_prefixes.size() == is.client_prefixes.size();
   const auto name_in = [&](const PastBuild& build, const FileName& name) {
     return same_roots ? fmt::format("{}:{}", name.root, name.below) : ClientPath(build, name);
@@ -199,7 +205,7 @@ void CompareFiles(const PastBuild& was, const PastBuild& is, std::vector<Differe
   }
   for (const ClosureEntry& entry : is.closure->entries) {
     const auto found = before.find(name_in(is, entry.name));
-    // A file that was not asked for before is a consequence of another difference.
+    // If the earlier build did not ask for this file, another difference must be the cause.
     if (found == before.end()) continue;
     const ClosureEntry& old = *found->second;
     Difference difference{DifferenceField::kHeader, ClientPath(is, entry.name),
@@ -226,9 +232,9 @@ bool Resembles(const PastBuild& build, const PastBuild& other) {
   return build.program == other.program || build.source.digest == other.source.digest;
 }
 
-// Returns the distance between two builds with these differences. The directories count once, and
-// less than any other difference, because a build in another place has other directories
-// throughout.
+// Returns the distance between two builds that have these differences. All directories together
+// count less than any other difference. A build in another checkout has many other directories, and
+// is still similar.
 size_t DistanceOf(const std::vector<Difference>& differences) {
   const auto directories = static_cast<size_t>(
       std::ranges::count(differences, DifferenceField::kDirectory, &Difference::field));

@@ -12,15 +12,16 @@
 
 namespace cccl_cache::daemon {
 
-/// Sent over the wire: values never change, and equal those in admin.proto.
+/// The kind of a difference. The values are sent over the wire: they never change, and equal those
+/// in admin.proto.
 enum class DifferenceField : uint8_t {
   kOption = 1,
-  kHeader = 2,  ///< a file from outside the request, or an entry of the toolchain's headers
+  kHeader = 2,  ///< a header that the compiler read from a file, or that belongs to the toolchain
   kToolchain = 3,
   kSource = 4,
   kNameExpression = 5,
   kInlineHeader = 6,
-  kInput = 7,  ///< of a link, or a module of libNVVM
+  kInput = 7,  ///< an input of a link, or a module of libNVVM
   kDirectory = 8,
   kProgramName = 9,
 };
@@ -28,31 +29,36 @@ enum class DifferenceField : uint8_t {
 /// One point in which a build differs from an earlier one.
 struct Difference {
   DifferenceField field = DifferenceField::kOption;
-  std::string name;  ///< option, header or input; a path as the client names it
-  /// An option's text, a digest in hexadecimal, "absent", "a directory"; empty: there was none.
+  std::string name;  ///< name of the option, header or input; for a file, the path that the client
+                     ///< uses
+  /// The earlier and the later state: the text of an option, a digest in hexadecimal, "absent" or
+  /// "a directory". `was` is empty if only the later build has it; `is` is empty if only the
+  /// earlier build has it.
   std::string was;
   std::string is;
-  uint64_t was_lines = 0;  ///< of a source or inline header
+  uint64_t was_lines = 0;  ///< number of lines, for sources and inline headers only
   uint64_t is_lines = 0;
 
   bool operator==(const Difference&) const = default;
 };
 
-/// Returns the differences of `is` from the earlier build `was`, the smallest first. Compares
-/// headers only if both closures are known.
+/// Returns the differences of the build `is` from the earlier build `was`: options first, header
+/// files last. Header files are compared only if the closures of both builds are known.
 [[nodiscard]] std::vector<Difference> Differences(const PastBuild& was, const PastBuild& is);
 
-/// Returns the options of `is` that make its output show paths, if directories are among these
-/// differences. Empty if there are none, or if one of the outputs shows no paths.
+/// Returns a sentence for the user that says why the location of directories matters: which options
+/// make the output contain paths. Empty if `differences` has no directory, or if the output of one
+/// of the builds contains no paths.
 [[nodiscard]] std::string WhyPathsCount(const PastBuild& was, const PastBuild& is,
                                         std::span<const Difference> differences);
 
-/// Returns the most similar of these builds (newest first), or null. Only kept builds of the same
-/// kind with the same program name or contents are considered.
+/// Returns the build that differs least from `build`, or null. `builds` must begin with the newest;
+/// the newest of equally similar builds is returned. Only cached builds of the same kind are
+/// considered, and only if they have the same program name or source, or a common input.
 [[nodiscard]] PastBuildPtr Nearest(std::span<const PastBuildPtr> builds, const PastBuild& build);
 
-/// Returns at most `most` differences between these files and the past build's closure. Blocks as
-/// long as the disk does.
+/// Compares the closure of a past build with the files as they are now. Returns at most `most`
+/// differences. Reads files, and so may block as long as the file system does.
 [[nodiscard]] std::vector<Difference> FilesChangedSince(const PastBuild& was, RequesterFiles& files,
                                                         size_t most);
 

@@ -15,8 +15,8 @@ namespace cccl_cache::daemon {
 namespace {
 
 constexpr size_t kMaxDifferences = 32;
-// Limit of the listed files: enough to show an edited header; another checkout need not be listed
-// in full.
+// Maximum number of changed files that are listed. This is enough to show an edited header. If
+// another checkout is compiled, not all of its files need to be listed.
 constexpr size_t kMaxFiles = 8;
 
 constexpr const char* kNotCompared =
@@ -26,7 +26,8 @@ constexpr const char* kNotCompared =
 
 EarlierBuild NameOf(const PastBuild& build) { return {build.key, build.outcome, build.time}; }
 
-// Adds the differences of `is` from the earlier build `was`, if there are any.
+// Adds the differences of the build `is` from the earlier build `was` to the explanation. Without
+// differences, the verdict is kNotKept.
 void Tell(std::vector<Difference> differences, const PastBuild& was, const PastBuild& is,
           Explanation* explanation) {
   explanation->verdict = differences.empty() ? Verdict::kNotKept : Verdict::kDiffers;
@@ -43,7 +44,7 @@ Verdict VerdictOf(EvictionCause cause) {
   return cause == EvictionCause::kShadowCheck ? Verdict::kShadowCheck : Verdict::kEvicted;
 }
 
-// Returns why the build was not kept, or none if it was.
+// Returns why the build was not cached: it failed or is uncacheable. None if it was cached.
 std::optional<Explanation> OwnReason(const PastBuild& build) {
   if (build.kept()) return std::nullopt;
   Explanation explanation;
@@ -152,7 +153,8 @@ Comparison Explainer::Compare(const BuildPlan& plan, uid_t uid) const {
 
 void Comparison::LookAt(RequesterFiles& files) {
   if (same) since_same = FilesChangedSince(*same, files, kMaxFiles);
-  // Root numbers of another search order would name other directories.
+  // A root number means the same directory in both builds only if both have the same number of
+  // roots.
   if (nearest && nearest->client_prefixes.size() == mark.client_prefixes.size()) {
     since_nearest = FilesChangedSince(*nearest, files, kMaxFiles);
   }

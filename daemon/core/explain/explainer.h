@@ -22,23 +22,24 @@
 
 namespace cccl_cache::daemon {
 
-/// Why a build is, or was, compiled. Sent over the wire: values never change, and equal those in
-/// admin.proto.
+/// Why a build is, or was, compiled. The values are sent over the wire: they never change, and
+/// equal those in admin.proto.
 enum class Verdict : uint8_t {
-  kHit = 1,          ///< it is not compiled: `tier` has it
-  kNeverSeen = 2,    ///< no earlier build of this user is similar
-  kDiffers = 3,      ///< `differences` from the most similar earlier build
-  kEvicted = 4,      ///< its entry was dropped at `since`: for the limit, or by an administrator
-  kCorrupt = 5,      ///< its entry had a wrong checksum at `since`
+  kHit = 1,          ///< it need not be compiled: `tier` has the artifact
+  kNeverSeen = 2,    ///< this user has no similar earlier build
+  kDiffers = 3,      ///< `differences` from the most similar earlier build are the reason
+  kEvicted = 4,      ///< the entry was dropped at `since`, to free space or by an administrator
+  kCorrupt = 5,      ///< the entry was dropped at `since`, because its checksum was wrong
   kShadowCheck = 6,  ///< its entry was dropped at `since`: a second compile gave other bytes
-  kUncacheable = 7,  ///< it is never kept; `reason` says why
-  kFailed = 8,       ///< it does not compile; `reason` says why
-  kNotKept = 9,      ///< it was built before, and its entry is gone
-  /// No recorded build of this user has this key, and the user got no artifact of it.
+  kUncacheable = 7,  ///< the build is never cached; `reason` says why
+  kFailed = 8,       ///< the compiler rejects the program; `reason` says why
+  kNotKept = 9,      ///< the build was cached before; its entry is gone for an unknown reason
+  /// The daemon has no record of a build of this user with this key, nor of an artifact with this
+  /// key that the user got.
   kUnknownKey = 10,
 };
 
-/// An earlier build, named for the user.
+/// An earlier build, described for the user.
 struct EarlierBuild {
   Digest key;
   Outcome outcome = Outcome::kBuilt;
@@ -48,71 +49,77 @@ struct EarlierBuild {
 /// The answer to `explain`.
 struct Explanation {
   Verdict verdict = Verdict::kNeverSeen;
-  TierName tier = TierName::kNone;  ///< where the artifact is now
-  /// The finding of each tier, in the order of a look-up, up to the one that has the artifact.
-  /// Empty: no tier is asked.
+  TierName tier = TierName::kNone;  ///< the tier that has the artifact now; kNone if no tier has it
+  /// What each tier answered, in the order of a look-up, up to the tier that has the artifact.
+  /// Empty if no tier was asked.
   std::vector<TierLook> tiers;
   std::string reason;
-  /// When the entry was dropped; for a key without such an event, when it was compiled.
+  /// When the entry was dropped. If OfKey finds no such event, when the build was compiled.
   std::optional<std::chrono::system_clock::time_point> since;
   std::optional<EarlierBuild> nearest;
-  std::vector<Difference> differences;  ///< the most important ones
-  size_t more_differences = 0;          ///< number left out
+  std::vector<Difference> differences;  ///< at most the first 32 differences
+  size_t more_differences = 0;          ///< number of differences that are left out
 };
 
-/// A build that is a miss, compared with the user's earlier builds.
+/// A build that is a miss, with the user's earlier builds to compare it with.
 struct Comparison {
-  PastBuild mark;                         ///< of the build
-  PastBuildPtr same;                      ///< the last build with its fingerprint; may be null
-  PastBuildPtr nearest;                   ///< may be null
+  PastBuild mark;                         ///< the build itself
+  PastBuildPtr same;                      ///< the user's last build with the same fingerprint; null
+                                          ///< if there is none
+  PastBuildPtr nearest;                   ///< the most similar earlier build; null if there is none
   std::vector<Difference> since_same;     ///< files that changed since `same`
   std::vector<Difference> since_nearest;  ///< files that changed since `nearest`
 
-  /// Finds changed files. Blocks as long as the caller's disk does, and uses only objects that it
-  /// owns.
+  /// Sets `since_same` and `since_nearest`. Reads the caller's files, and so may block as long as
+  /// their file system does. Uses only this object and `files`.
   void LookAt(RequesterFiles& files);
 };
 
-/// Maximum number of keys with one prefix that are counted.
+/// Maximum number of keys with one prefix that are counted. If there are as many, the message says
+/// "or more".
 inline constexpr size_t kMaxCountedKeys = 16;
-/// Returns the error for a prefix of `count` keys of this user.
+/// Returns the error which says that `count` keys of the asking user begin with this prefix.
 [[nodiscard]] Error SeveralKeys(const DigestPrefix& prefix, size_t count);
 
-/// Explains why a build was, or would be, compiled. A user learns only about own builds, and about
-/// entries whose inputs the user sends. Thread-safe.
+/// Explains why a build was compiled or would be compiled. A user learns only about builds of the
+/// same uid, and about entries for which the user has sent all inputs. Thread-safe.
 class Explainer {
  public:
   using Done = std::function<void(Result<Explanation>)>;
 
-  /// The parts must outlive the explainer. `answered` is null if answers are not recorded.
+  /// The objects must outlive the explainer. `answered` is null if the daemon does not record which
+  /// artifacts each user got.
   Explainer(BuildCache& cache, const BuildHistory& history, const EvictionLog& eviction_log,
             AnsweredBuilds* answered)
       : cache_(cache), history_(history), eviction_log_(eviction_log), answered_(answered) {}
 
-  /// Returns why this uid's last build with this key was compiled, and what happened to its entry.
-  /// If no such build is recorded but the user got the entry, returns only the latter.
-  /// kInvalidRequest: several keys that this user knows begin with `prefix`. Blocks as long as the
-  /// daemon's disk does.
+  /// Explains why the last build of this uid with this key was compiled, and what happened to its
+  /// entry. If that build is not recorded, but the user got the entry, the explanation only says
+  /// what happened to the entry. Returns kInvalidRequest if several keys of this user begin with
+  /// `prefix`. Reads the daemon's disk, and so may block as long as the disk does.
   [[nodiscard]] Result<Explanation> OfKey(const DigestPrefix& prefix, uid_t uid) const;
 
   /// Returns the explanation of a hit in this tier.
   [[nodiscard]] Explanation OfHit(TierName tier) const;
-  /// Returns the findings of this node's tiers up to `last`, which has the artifact; kNone: no tier
-  /// has it.
+  /// Returns what each tier of this node answered, up to the tier `last`, which has the artifact.
+  /// If `last` is kNone, no tier has it.
   [[nodiscard]] std::vector<TierLook> Tiers(TierName last) const;
 
-  /// Returns the builds to compare a plan of this uid with; files are not compared yet.
+  /// Returns the earlier builds of this uid that are compared with a plan. Their files are not
+  /// compared yet; Comparison::LookAt does this.
   [[nodiscard]] Comparison Compare(const BuildPlan& plan, uid_t uid) const;
-  /// Returns why a build of this plan would be compiled. `manifest`: its known closures; may be
-  /// null. `closure`: the true one among them, which has no artifact; may be null.
+  /// Explains why a build of this plan would be compiled. `manifest` has the known closures of its
+  /// fingerprint; may be null. `closure` is the one that matches the user's files, whose artifact
+  /// is missing; may be null.
   [[nodiscard]] Explanation OfMiss(const BuildPlan& plan, const Manifest* manifest,
                                    const KnownClosure* closure, Comparison comparison) const;
 
  private:
   [[nodiscard]] Explanation OfWholeKey(const Digest& key, uid_t uid) const;
-  /// For a key that is not in the history.
+  /// Returns the explanation of a key that is not in the history, but may be a key of an artifact
+  /// that the user got.
   [[nodiscard]] Explanation Answered(const Digest& key, uid_t uid) const;
-  /// Returns why an entry is gone.
+  /// Returns when and why the entry was dropped. None if the eviction log does not say.
   [[nodiscard]] std::optional<Explanation> GoneSince(const Digest& key) const;
   [[nodiscard]] std::optional<Explanation> GoneSince(const BuildPlan& plan,
                                                      const Manifest* manifest,

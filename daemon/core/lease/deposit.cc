@@ -12,8 +12,8 @@ namespace {
 //   contents = "CCCLDEP\n" version key text checksum
 //   record   = "CCCLDPR\n" version key uid scope id text fields size made used checksum
 //   version  = u32                     2; a change of meaning bumps it
-//   key      = 32 bytes                what it is stored under
-//   uid      = u32                     who deposited it
+//   key      = 32 bytes                the key of the deposit
+//   uid      = u32                     the user who stored it
 //   scope    = u8                      1: private to the uid `id`, 2: to the group `id`
 //   id       = u32
 //   text                               the contents; the namespace
@@ -34,8 +34,8 @@ std::string Seal(const ByteWriter& writer) {
   return bytes.append(Sha256(bytes).View());
 }
 
-/// Returns the bytes between the key and the checksum; none unless magic, version, key and checksum
-/// are right.
+/// Returns the bytes between the key and the checksum. None if the magic bytes, the version, the
+/// key or the checksum are wrong.
 std::optional<std::string_view> Unseal(std::string_view magic, const Digest& key,
                                        std::string_view bytes) {
   if (bytes.size() < sizeof(Digest::bytes)) return std::nullopt;
@@ -44,7 +44,7 @@ std::optional<std::string_view> Unseal(std::string_view magic, const Digest& key
   if (header.Bytes(magic.size()) != magic) return std::nullopt;
   if (header.Take<uint32_t>() != kDepositVersion) return std::nullopt;
   if (header.Bytes(sizeof(Digest::bytes)) != key.View()) return std::nullopt;
-  // The checksum comes last, because it is the only expensive check.
+  // The checksum is compared last, because hashing all bytes is the only expensive check.
   if (Sha256(sealed).View() != bytes.substr(sealed.size())) return std::nullopt;
   return sealed.substr(magic.size() + sizeof(kDepositVersion) + sizeof(Digest::bytes));
 }

@@ -18,19 +18,23 @@
 
 namespace cccl_cache::daemon {
 
-/// The bytes of a deposit, shared by all callers that get them.
+/// The bytes of a deposit, which is an artifact that a client has made itself and stored in the
+/// daemon. Callers share them. Null stands for no deposit.
 using DepositContents = std::shared_ptr<const std::string>;
 
-/// Description of a deposit, without its contents.
+/// Describes a stored deposit.
 struct DepositRecord {
   Digest key;
-  uid_t uid = 0;  ///< the depositor: its account is charged, and it may list and remove the deposit
+  uid_t uid = 0;  ///< the user who stored it; its account is charged, and it may list and remove
+                  ///< the deposit
   DepositScope scope;
   std::string name_space;
-  Digest fields;  ///< digest of the fields; with the namespace, its identity
+  Digest fields;  ///< digest of the fields by which the client names the deposit; unique in its
+                  ///< namespace
   uint64_t size = 0;
   std::chrono::sys_seconds made{};
-  std::chrono::sys_seconds used{};  ///< accurate to an hour: see DepositIndex::Use
+  std::chrono::sys_seconds used{};  ///< time of the last use, up to one hour too early: see
+                                    ///< DepositIndex::Use
 };
 
 [[nodiscard]] inline Digest IdentityOf(const DepositRecord& record) {
@@ -45,20 +49,21 @@ class DepositStore {
   /// Returns null if the deposit is missing or its checksum is wrong, kUnavailable if the disk
   /// can't be read.
   virtual Result<DepositContents> Get(const Digest& key) = 0;
-  /// Like Get, without waiting for a disk: if it returns null, the disk may still have the deposit.
+  /// Like Get, but does not wait for a disk. If it returns null, the deposit may still be on the
+  /// disk.
   virtual DepositContents FindInMemory(const Digest& key) = 0;
-  /// Returns false, and stores nothing, if there is no room.
+  /// Stores the deposit. Returns false, and stores nothing, if there is no room.
   [[nodiscard]] virtual bool Put(const DepositRecord& record, DepositContents contents) = 0;
   /// Replaces the record of an existing deposit.
   virtual void PutRecord(const DepositRecord& record) = 0;
   virtual void Remove(const Digest& key) = 0;
-  /// Returns all records, in no order. Called once, at the start.
+  /// Returns the records of all stored deposits, in any order. Waits for the disk.
   virtual std::vector<DepositRecord> Records() = 0;
 };
 
-/// The stored forms of a deposit: with a version, a checksum and their key.
-/// docs/internals/entry-format.md lists them byte by byte. Decoders accept bytes from any source,
-/// and return none unless everything is valid.
+/// Convert contents and records to the bytes that are stored, and back. The bytes contain a
+/// version, the key and a checksum: see docs/internals/entry-format.md. Bytes for the decoders may
+/// be untrusted. The decoders return null or none unless all bytes are valid.
 [[nodiscard]] std::string EncodeDepositContents(const Digest& key, std::string_view contents);
 [[nodiscard]] DepositContents DecodeDepositContents(const Digest& key_asked,
                                                     std::string_view bytes);

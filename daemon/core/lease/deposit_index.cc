@@ -19,7 +19,7 @@ std::vector<Digest> DepositIndex::Add(const DepositRecord& record) {
   std::vector<Digest> gone;
   const MutexLock lock(mutex_);
   Drop(record.key);
-  // The limits may have been lowered since the deposit was stored.
+  // A deposit may exceed the limits if they have been lowered since it was stored.
   if (!Fits(record.size)) return {record.key};
   const uint64_t charge = Charge(record.size);
   const Account account = usage_.AccountOf(record.uid);

@@ -21,41 +21,46 @@
 
 namespace cccl_cache::daemon {
 
-/// Records the stored deposits with their owners, and selects those to evict. The bytes of each
-/// account and the total are bounded. To make room for a deposit, its own account's least recently
-/// used ones are evicted, then those of the account that uses most. So a user can't evict deposits
-/// that others use. Within an account, the user who uses most loses them. Thread-safe.
+/// Records which deposits are stored and who owns them, and selects the deposits to evict. The
+/// bytes of each account and of all accounts are limited. If an account is full, its own least
+/// recently used deposits make room for a new one. If all accounts together are full, the account
+/// that uses most loses deposits. So no user can evict the deposits of users who use less. Within
+/// an account, the user who uses most loses them. Thread-safe.
 class DepositIndex {
  public:
-  /// Minimum charge of a deposit in bytes, because each costs memory even if it is empty.
+  /// A deposit counts as at least this many bytes, because even an empty one takes memory.
   static constexpr uint64_t kLeastCharge = 16 << 10;
 
-  /// `find_account` may be empty: then each uid is an account.
+  /// If `find_account` is empty, each uid is its own account.
   explicit DepositIndex(const DepositLimits& limits, FindAccount find_account = {})
       : limits_(limits), usage_({limits.bytes_per_uid, limits.bytes}, std::move(find_account)) {}
 
-  /// Returns whether a deposit of this size, in bytes, is within the limits.
+  /// Returns whether a deposit of `size` bytes can be stored at all, if nothing else is stored.
   [[nodiscard]] bool Fits(uint64_t size) const;
-  /// Returns the charge of a deposit of this size, in bytes.
+  /// Returns the number of bytes for which a deposit of `size` bytes counts.
   [[nodiscard]] static uint64_t Charge(uint64_t size) { return std::max(size, kLeastCharge); }
-  /// Adds the deposit as the most recently used one, replacing one of the same key. Returns the
-  /// keys that must be evicted, or its own key if it exceeds the limits by itself.
+  /// Adds the deposit as the most recently used one, and replaces a deposit with the same key.
+  /// Returns the keys of the deposits that the caller must remove from the store. If the deposit
+  /// does not fit at all, that is its own key.
   [[nodiscard]] std::vector<Digest> Add(const DepositRecord& record);
-  /// Returns the number of the addition; a later addition of the same key has another number.
+  /// Returns the number that Add has given to this deposit; none if there is no deposit with this
+  /// key. If the deposit is replaced, it gets another number.
   [[nodiscard]] std::optional<uint64_t> Find(const Digest& key) const;
-  /// Marks the deposit as used. Returns its record if the caller must write the new time of use to
-  /// the store. This is so at most once an hour for each deposit; otherwise, and for an unknown
-  /// key, returns none.
+  /// Marks the deposit as used now. The new time must be stored only once an hour: then the record
+  /// is returned, and the caller must write it to the store. Otherwise, or if there is no such
+  /// deposit, returns none.
   [[nodiscard]] std::optional<DepositRecord> Use(const Digest& key, std::chrono::sys_seconds now);
-  /// Returns false, and does nothing, unless the deposit is still that of this addition.
+  /// Removes the deposit. Returns false, and removes nothing, if it is gone, or was replaced since
+  /// Find returned the number `addition`.
   [[nodiscard]] bool Remove(const Digest& key, uint64_t addition);
-  /// Returns the removed record. Returns none, and does nothing, unless this user owns the deposit.
+  /// Removes the deposit and returns its record. Returns none, and removes nothing, if this user
+  /// does not own such a deposit.
   [[nodiscard]] std::optional<DepositRecord> RemoveOwn(const Digest& key, uid_t uid);
-  /// Returns at most `count` of this user's deposits in the order of their keys, after the key
-  /// `after` or from the first one.
+  /// Returns deposits of this user, in the order of their keys: the first `count` ones whose keys
+  /// are greater than `after`, or without `after` the first `count` ones.
   [[nodiscard]] std::vector<DepositRecord> List(uid_t uid, const std::optional<Digest>& after,
                                                 size_t count) const;
-  /// Returns the users with deposits, ascending.
+  /// Returns the users who own deposits, in ascending order.
   [[nodiscard]] std::vector<uid_t> Users() const;
   [[nodiscard]] TierSize size() const;
 
@@ -64,7 +69,8 @@ class DepositIndex {
     DepositRecord record;
     uint64_t addition = 0;
   };
-  // The third type is a uid: `usage_`, which counts accounts, selects the uid that loses a deposit.
+  // Entries are grouped by uid and not by account, because `usage_` selects the uid that loses a
+  // deposit.
   using Lru = PerUserLru<Digest, Kept, DigestHash, uid_t>;
 
   void Drop(const Digest& key) REQUIRES(mutex_);

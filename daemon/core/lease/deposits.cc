@@ -13,10 +13,10 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Bits for the leases of one run of the daemon: 2^40 leases, at 100,000 a second enough for
-/// months.
+/// Number of bits that count the leases of one run of the daemon. 2^40 leases are enough for months
+/// at 100,000 leases a second.
 constexpr int kFenceBits = 40;
-/// Missed heartbeats after which a holder loses its lease.
+/// A holder that sends nothing during this many heartbeat intervals loses its lease.
 constexpr int kHeartbeats = 3;
 
 uint64_t FirstFence(uint64_t run) { return (run << kFenceBits) + 1; }
@@ -45,7 +45,7 @@ Deposits::Deposits(Options options, Parts parts)
     : options_(std::move(options)),
       parts_(parts),
       index_(options_.limits, parts_.find_account),
-      // Fence 0 stands for a waiter.
+      // Fences begin with 1, because fence 0 stands for a caller that waits.
       table_({.first_fence = FirstFence(options_.run ? *options_.run : 0),
               .patience = kHeartbeats * options_.limits.heartbeat,
               .longest = options_.limits.longest_lease,
@@ -120,7 +120,8 @@ void Deposits::DiskRead(const CallPtr& call, DepositContents found) {
     return call->tell(DepositFound{std::move(found)});
   }
   Enter(call);
-  // A caller that left during the disk read was not in the table then, so remove it now.
+  // If the caller left during the disk read, Leave did not find it in the table. So it is removed
+  // now.
   if (!StopReading(call->waiter)) table_.Leave(call->waiter);
 }
 
@@ -159,8 +160,9 @@ void Deposits::Enter(const CallPtr& call) {
 
 void Deposits::Granted(const CallPtr& call, const LeaseGrant& grant) {
   if (!index_.Find(call->claim.key)) return AskCluster(call, grant);
-  // It was published between the first look-up and this lease. The caller can't renew a lease of
-  // which it was not told yet, so the timeout is suspended.
+  // Another caller published the deposit after this caller's first look-up. The disk is read before
+  // the caller learns of its lease. Until then it can't renew the lease, so the timeout is
+  // suspended.
   table_.SuspendTimeout(call->waiter);
   const auto go_without = [this, call, grant] { GoWithout(*call, grant); };
   const auto found = std::make_shared<DepositFound>();
@@ -185,8 +187,8 @@ void Deposits::AskCluster(const CallPtr& call, const LeaseGrant& grant) {
   const auto name = SharedNameOf(call->claim.scope, IdentityOf(call->claim));
   if (!name) return TellNews(*call, grant);
   table_.SuspendTimeout(call->waiter);
-  // The question ends with the first answer, or when the caller leaves: an answer after the caller
-  // got its lease is useless.
+  // The question ends with the first answer, or when the caller leaves. A later answer is useless,
+  // because the caller has its lease or its deposit by then.
   std::stop_source ended;
   {
     const MutexLock lock(mutex_);
@@ -377,7 +379,7 @@ bool Deposits::Remove(const Digest& key, uid_t uid) {
     if (!removed) return false;
     parts_.store.Remove(key);
   }
-  // Otherwise the next caller would get it from another node.
+  // If other nodes kept the deposit, the next caller would get it from them.
   const auto name = SharedNameOf(removed->scope, IdentityOf(*removed));
   if (name) parts_.cluster->Forget(*name);
   return true;

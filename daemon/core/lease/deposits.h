@@ -31,17 +31,17 @@
 
 namespace cccl_cache::daemon {
 
-/// One caller's request for a deposit. The key covers the scope, so a known key gives no access to
-/// another user's deposit.
+/// One caller's request for a deposit. `key` covers the scope, which says who may read the deposit.
+/// So a user who knows another user's key still gets no access.
 struct DepositClaim {
   Digest key;
   uid_t uid = 0;
-  std::optional<Account> counted_as = std::nullopt;  ///< as in Peer
+  std::optional<Account> counted_as = std::nullopt;  ///< as in Peer::counted_as
   DepositScope scope;
   std::string name_space;
   Digest fields;
   std::chrono::milliseconds wait{0};  ///< maximum wait for the lease or the deposit; 0: no limit
-  bool accepts_release = false;       ///< see LeaseTable::Wait
+  bool accepts_release = false;       ///< as in LeaseTable::Wait
 };
 
 /// Present numbers of deposits, leases and waiters.
@@ -50,9 +50,9 @@ struct DepositGauges {
   LeaseTable::Gauges leases;
 };
 
-/// Stores the deposits of clients. Returns an existing deposit; otherwise grants a lease to one
-/// caller and lets the others wait. Thread-safe. Every waiter must have left before the object is
-/// destroyed.
+/// Stores deposits: artifacts that clients make themselves. A caller gets the deposit if it is
+/// stored. Otherwise one caller gets a lease, which is the right to make the deposit, and the
+/// others wait for it. Every waiter must have left before this object is destroyed. Thread-safe.
 class Deposits {
  public:
   using WaiterId = LeaseTable::WaiterId;
@@ -60,89 +60,93 @@ class Deposits {
 
   struct Options {
     DepositLimits limits;
-    /// Time limit of one disk read.
+    /// Time limit for one read of the disk.
     std::chrono::milliseconds disk_patience{5'000};
-    /// Number of this run of the daemon on this store, greater than in each run before, so that
-    /// fences are unique. An error: it is not known yet (see Counted), and callers that need a
-    /// lease get this error.
+    /// The number of this run of the daemon on this store. It is greater than in all earlier runs,
+    /// so that no two leases have the same fence. An error means that the number is not known yet;
+    /// a caller that needs a lease gets this error until Counted is called.
     Result<uint64_t> run = uint64_t{0};
-    /// Groups whose deposits the nodes share, by gid: the name is the same on all nodes.
+    /// The groups whose deposits all nodes share: gid on this node -> name on all nodes.
     std::map<gid_t, std::string> shared_groups = {};
-    uint64_t shared_bytes = 0;  ///< limit in bytes; larger deposits stay on their node
+    uint64_t shared_bytes = 0;  ///< larger deposits, in bytes, are not sent to other nodes
     Now now = std::chrono::steady_clock::now;
   };
-  /// All must outlive the object.
+  /// The objects must outlive this object.
   struct Parts {
     DepositStore& store;
     Statistics& statistics;
-    FindAccount find_account = {};  ///< see DepositIndex
+    FindAccount find_account = {};  ///< as in DepositIndex
     Cluster* cluster = nullptr;     ///< the other nodes; null: there are none
-    /// Records the outcome of a call; called on any thread. May be null.
+    /// Receives the outcome of each call for the statistics of the account. Called on any thread.
+    /// May be empty.
     std::function<void(Account account, DepositUse use)> note = {};
   };
 
   /// Loads the store's records, and evicts deposits above the limits.
   Deposits(Options options, Parts parts);
-  /// Closes the cluster.
+  /// Closes the cluster, so that no callback of it uses this object later.
   ~Deposits();
   Deposits(const Deposits&) = delete;
   Deposits& operator=(const Deposits&) = delete;
 
-  /// Starts to grant leases once the number of this run is known, unless it did so before. Loads
-  /// the store's records again, which waits for the disk. Returns why no leases are granted.
+  /// Sets the number of this run if Options::run was an error, and begins to grant leases. Does
+  /// nothing if leases are granted already. Reads the store's records again, and so waits for the
+  /// disk. If `run` is an error, callers get it instead of leases, and it is returned.
   Status Counted(const Result<uint64_t>& run);
 
   [[nodiscard]] WaiterId NewSeat() { return table_.NewSeat(); }
-  /// Gives the caller the deposit or a lease, possibly before this returns; otherwise the caller
-  /// waits. A deposit that is only on the disk is read on this user's threads.
+  /// Requests the deposit. `tell` is called with the deposit, a lease or an error, possibly before
+  /// Acquire returns. Until then the caller waits. A deposit that is only on the disk is read on a
+  /// thread of this user.
   void Acquire(WaiterId waiter, const DepositClaim& claim, Tell tell);
-  /// See LeaseTable for Leave, Fail and Beat.
+  /// As in LeaseTable.
   void Leave(WaiterId waiter);
   void Fail(WaiterId waiter);
   [[nodiscard]] bool Beat(WaiterId waiter) { return table_.Beat(waiter); }
   void Postpone(WaiterId waiter) { table_.Postpone(waiter); }
-  /// Stores the holder's contents and gives them to all waiters. LeaseLost: the caller no longer
-  /// holds the lease with this number. kOverloaded: the deposit exceeds a user's quota; the caller
-  /// still holds the lease.
+  /// Stores the deposit of the caller that holds the lease, and gives it to all waiters. Returns
+  /// LeaseLost if the caller no longer holds the lease with the number `fence`. Returns kOverloaded
+  /// if the deposit exceeds the quota of a user; the caller then still holds the lease.
   using Publication = std::variant<Ok, LeaseLost, Error>;
   [[nodiscard]] Publication Publish(WaiterId waiter, uint64_t fence, const DepositClaim& claim,
                                     const DepositFound& made);
 
-  /// See DepositIndex.
+  /// As in DepositIndex.
   [[nodiscard]] std::vector<DepositRecord> List(uid_t uid, const std::optional<Digest>& after,
                                                 size_t count) const {
     return index_.List(uid, after, count);
   }
-  /// See LeaseTable::List.
+  /// As in LeaseTable::List.
   [[nodiscard]] std::vector<FlightActivity> Leases(std::optional<uid_t> only, size_t* more) const {
     return table_.List(only, more);
   }
   [[nodiscard]] std::vector<uid_t> Users() const { return index_.Users(); }
-  /// Returns false if this user has no deposit under the key. Also removes the deposit from the
-  /// Redis that nodes share.
+  /// Removes the deposit of this user. Also removes it from the Redis that nodes share. Returns
+  /// false if the user has no deposit with this key.
   [[nodiscard]] bool Remove(const Digest& key, uid_t uid);
-  /// Marks the deposit as used, if there is one. Never waits for a disk.
+  /// Marks the deposit as used. Does nothing if there is none. Does not wait for a disk.
   void Touch(const Digest& key) { NoteUse(key); }
 
-  /// Returns the contents of a listed deposit; does not count as a use. Returns null if it is gone
-  /// or can't be read. Reads the disk.
+  /// Returns the contents of a deposit for an export. This does not count as a use. Returns null if
+  /// the deposit is gone or can't be read. Waits for the disk.
   [[nodiscard]] DepositContents Read(const Digest& key);
   /// Reads a deposit from the disk, and drops it if its checksum is wrong. Returns false if it was
   /// dropped, kUnavailable if the disk can't be read.
   [[nodiscard]] Result<bool> Verify(const Digest& key);
-  /// Stores another daemon's deposit for this user alone. kOverloaded: it exceeds a user's quota.
-  /// kUnavailable: there is no room now.
+  /// Stores a deposit from another daemon's export. Only this user gets it. Returns kOverloaded if
+  /// it exceeds the quota of a user, and kUnavailable if there is no room now.
   [[nodiscard]] Result<Inserted> Insert(uid_t uid, const std::string& name_space,
                                         const Digest& fields, DepositContents contents);
 
-  /// Ends all waits and leases: every caller gets the error that the daemon is stopping.
+  /// Ends all waits and leases because the daemon is stopping. Waiting callers get this as an
+  /// error, and holders get LeaseLost.
   void Stop();
 
   [[nodiscard]] const Options& options() const { return options_; }
   [[nodiscard]] DepositGauges gauges() const { return {index_.size(), table_.gauges()}; }
 
  private:
-  /// One call of Acquire.
+  /// The arguments of one call of Acquire.
   struct Call {
     WaiterId waiter;
     DepositClaim claim;
@@ -152,47 +156,52 @@ class Deposits {
   };
   using CallPtr = std::shared_ptr<const Call>;
   void AskDisk(const CallPtr& call);
-  /// `found`: the contents on the disk under the call's key; may be null.
+  /// Continues the call after the disk was read. `found` is the deposit, or null if the disk does
+  /// not have it.
   void DiskRead(const CallPtr& call, DepositContents found);
   void Enter(const CallPtr& call);
   void Granted(const CallPtr& call, const LeaseGrant& grant);
   void GoWithout(const Call& call, const LeaseGrant& grant);
-  /// Asks the other nodes before the caller gets its lease, if they share such deposits.
+  /// Asks the other nodes for the deposit before the caller learns of its lease. If nodes do not
+  /// share such deposits, tells the caller at once.
   void AskCluster(const CallPtr& call, const LeaseGrant& grant);
   void TakeFromCluster(const Call& call, const LeaseGrant& grant, const DepositContents& contents);
-  /// Ends the question to other nodes for which this caller's lease waits, if any.
+  /// Ends the question to other nodes for this caller, if there is one.
   void StopAsking(WaiterId waiter);
-  /// Returns the deposit's name on all nodes; none: it is not shared.
+  /// Returns the name of the deposit on all nodes. None if nodes do not share it.
   [[nodiscard]] std::optional<EntryName> SharedNameOf(const DepositScope& scope,
                                                       const Digest& identity) const;
   void Keep(const DepositClaim& claim, const DepositContents& contents);
   void Count(Counter counter, Account account);
   void TellNews(const Call& call, LeaseNews news);
-  /// Returns false if the caller has left.
+  /// Records that the caller no longer waits for the disk. Returns false if it did not wait,
+  /// because it has left.
   [[nodiscard]] bool StopReading(WaiterId waiter);
-  /// Reads the disk.
+  /// Returns the deposit, and marks it as used. Null if it is missing or can't be read. Reads the
+  /// disk.
   [[nodiscard]] DepositContents Look(const Digest& key);
-  /// Drops a deposit whose contents are not in the store. Returns false if the deposit was removed
-  /// or replaced meanwhile.
+  /// Drops a deposit whose contents the store has lost. Returns false if the deposit with this
+  /// number was removed or replaced before.
   bool DropLost(const Digest& key, uint64_t addition);
   void NoteUse(const Digest& key);
   [[nodiscard]] Status CheckFits(uint64_t size) const;
-  /// Counts the store's deposits, and evicts those above the limits.
+  /// Adds all deposits of the store to the index, and evicts those that exceed the limits.
   void Load() EXCLUDES(changing_);
   void Take(const DepositRecord& record) REQUIRES(changing_);
 
   const Options options_;
   const Parts parts_;
-  /// Held while index and store change together, so that a removal can't affect another caller's
-  /// publication under the same key. Never held during a disk read.
+  /// Held while the index and the store change together. Otherwise, a removal and another caller's
+  /// publication under the same key could mix. Never held during a read of the disk.
   Mutex changing_;
   DepositIndex index_;
   LeaseTable table_;
   BlockingPool reads_;
   Mutex mutex_;
-  std::optional<Error> grants_none_ GUARDED_BY(mutex_);      // why no leases are granted yet
+  std::optional<Error> grants_none_ GUARDED_BY(mutex_);      // why no leases are granted; none if
+                                                             // they are
   std::unordered_set<WaiterId> reading_ GUARDED_BY(mutex_);  // callers that wait for the disk
-  // Callers that wait for the other nodes.
+  // Callers that wait for the other nodes, with the source of the stop that ends the question.
   std::unordered_map<WaiterId, std::stop_source> asking_ GUARDED_BY(mutex_);
   LeaseClock clock_;  // last member: its thread uses the others
 };

@@ -135,10 +135,10 @@ bool LeaseTable::Beat(WaiterId waiter) {
     const MutexLock lock(mutex_);
     Place* place = Holder(waiter);
     if (place == nullptr) return false;
-    // A publishing holder can't lose the lease.
+    // The holder can't lose the lease during its publication, so there is nothing to renew.
     if (place->publishing) return true;
     const std::optional<Time> before = place->due;
-    // A postponed holder starts now, with the full time.
+    // The holder of a postponed lease begins its work now, so its full time begins now.
     if (std::exchange(place->postponed, false)) place->until = options_.now() + options_.longest;
     Renew(waiter, *place);
     earlier = !before || *place->due < *before;
@@ -183,7 +183,7 @@ void LeaseTable::Publish(WaiterId waiter, const DepositFound& found) {
   {
     const MutexLock lock(mutex_);
     const auto place = places_.find(waiter);
-    // Stop() has answered all callers.
+    // Stop was called meanwhile, and has answered all callers.
     if (place == places_.end()) return;
     assert(place->second.publishing);
     const auto line = lines_.find(place->second.key);
@@ -279,7 +279,8 @@ std::vector<FlightActivity> LeaseTable::List(std::optional<uid_t> only, size_t* 
       ++*more;
       continue;
     }
-    // The time of an earlier grant would disclose another user's holder.
+    // A user must not see that another user has held the lease for longer. So for a user, the lease
+    // begins at the earliest when the user's first caller came.
     const Time since = only ? std::max(holder.granted, first->came) : holder.granted;
     leases.push_back({.key = key,
                       .kind = first->wait.name_space,

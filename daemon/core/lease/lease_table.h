@@ -25,8 +25,8 @@
 
 namespace cccl_cache::daemon {
 
-/// The caller holds the lease and must make the deposit. The fence is greater than that of every
-/// earlier lease.
+/// The caller now holds the lease, and must make the deposit. `fence` is the number of the lease.
+/// It is greater than the number of every earlier lease.
 struct LeaseGrant {
   uint64_t fence = 0;
 };
@@ -36,21 +36,24 @@ struct DepositFound {
   DepositContents contents;
 };
 
-/// The holder has lost its lease: another caller may hold it, and a publication is refused.
+/// The caller no longer holds the lease. Another caller may hold it now. If this caller tries to
+/// publish the deposit, this is refused.
 struct LeaseLost {
-  std::string why;  ///< the cause and the remedy
+  std::string why;  ///< the cause, and what the user can do
 };
 
-/// The holder failed. The caller stops waiting and continues without a lease.
+/// The holder of the lease could not make the deposit. The caller stops waiting, and continues
+/// without a lease.
 struct LeaseReleased {};
 
-/// The answer to a caller: sent once; after a grant a second time if the lease is lost.
+/// An answer to a caller. Each caller gets one answer. If it is a grant and the lease is lost
+/// later, the caller gets a second one.
 using LeaseNews = std::variant<LeaseGrant, DepositFound, LeaseLost, LeaseReleased, Error>;
 
-/// Leases and their waiters: each key has one holder, and the others wait in order of arrival. The
-/// next waiter gets the lease if the holder leaves, sends nothing for too long, or keeps the lease
-/// for too long while others wait. A waiter costs an entry here and no thread. Thread-safe; answers
-/// are sent on the thread that caused the event, without a lock.
+/// Grants leases on keys. Each key has one holder, and other callers wait for the key in order of
+/// arrival. The first of them gets the lease if the holder leaves, sends no sign of life for too
+/// long, or holds the lease for too long while others wait. A waiting caller takes memory but no
+/// thread. Answers are sent on the thread that causes them, without a lock. Thread-safe.
 class LeaseTable {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -59,54 +62,61 @@ class LeaseTable {
 
   struct Options {
     uint64_t first_fence = 1;
-    std::chrono::milliseconds patience{15'000};  ///< maximum time between two renewals
-    std::chrono::milliseconds longest{600'000};  ///< maximum time while others wait
+    std::chrono::milliseconds patience{15'000};  ///< a holder that does not renew for longer loses
+                                                 ///< its lease
+    std::chrono::milliseconds longest{600'000};  ///< how long a holder may keep its lease while
+                                                 ///< others wait
     Now now = std::chrono::steady_clock::now;
-    /// Called, without a lock, when Pass must be called earlier than it returned. May be empty.
+    /// Called when Pass must be called earlier than the time that it returned last. No lock is held
+    /// during the call. May be empty.
     std::function<void()> sooner = {};
   };
 
   explicit LeaseTable(Options options)
       : options_(std::move(options)), next_fence_(options_.first_fence) {}
 
-  /// Returns a new waiter's id, for one call of Enter.
+  /// Returns the id of a new caller. It must be used for one call of Enter only.
   [[nodiscard]] WaiterId NewSeat();
   struct Wait {
-    std::optional<Time> until = std::nullopt;  ///< at this time the wait ends with kTimedOut
-    bool accepts_release = false;              ///< false: the caller never gets LeaseReleased
-    uid_t uid = 0;                             ///< uid and name_space are used by List only
+    std::optional<Time> until = std::nullopt;  ///< time at which the wait ends with kTimedOut; none
+                                               ///< for no limit
+    bool accepts_release = false;              ///< whether the caller may get LeaseReleased
+    uid_t uid = 0;                             ///< `uid` and `name_space` are only for List
     std::string name_space = {};
   };
-  /// Queues the caller for the key. Calls `tell` with the lease, possibly before this returns;
-  /// otherwise the caller waits.
+  /// Requests the lease on a key. `tell` is called with the answer, possibly before Enter returns.
+  /// Until then the caller waits.
   void Enter(WaiterId waiter, const Digest& key, const Wait& wait, Tell tell);
-  /// Removes a caller that has left: `tell` is not called again, but a call in progress may still
-  /// run. Does nothing if the waiter was removed before.
+  /// Removes a caller that has left. No call of `tell` begins after this, but a call in progress
+  /// may continue. If the caller held a lease, the next waiter gets it. Does nothing if the caller
+  /// was removed before.
   void Leave(WaiterId waiter);
-  /// Removes a holder that can't make the deposit: all waiters with `accepts_release` get
-  /// LeaseReleased. The first of the others gets the lease.
+  /// Removes a holder that can't make the deposit. All its waiters with `accepts_release` get
+  /// LeaseReleased. The first of the other waiters gets the lease.
   void Fail(WaiterId waiter);
 
-  /// Renews the holder's lease. Returns false if the caller does not hold it any more.
+  /// Renews the lease of this holder. Returns false if the caller does not hold the lease any more.
   [[nodiscard]] bool Beat(WaiterId waiter);
-  /// Suspends the holder's timeout until its next Beat, because it was not told of its lease yet.
-  /// The limit on holding it while others wait stays.
+  /// Suspends the timeout of a holder that does not know of its lease yet, until its next Beat. The
+  /// time limit while others wait still applies.
   void SuspendTimeout(WaiterId waiter);
-  /// Suspends both limits for a holder that must first wait for another resource. It gets kTimedOut
-  /// at the end of its wait.
+  /// Suspends the timeout of a holder that must first wait for another resource, until its next
+  /// Beat. If Wait::until passes first, or the time limit while others wait, the holder gets
+  /// kTimedOut and loses the lease.
   void Postpone(WaiterId waiter);
-  /// Marks the start of a publication: the holder can't lose the lease any more, and must call
-  /// Publish. Returns false if the lease is lost already or has another number.
+  /// Must be called before Publish. After this, the holder can't lose the lease, and must call
+  /// Publish. Returns false if the caller no longer holds the lease with the number `fence`.
   [[nodiscard]] bool StartPublishing(WaiterId waiter, uint64_t fence);
-  /// Ends the lease: all waiters get this deposit.
+  /// Ends the lease of this holder. All callers that wait for it get the deposit.
   void Publish(WaiterId waiter, const DepositFound& found);
 
-  /// Ends the waits and leases that are due. Returns the time of the next call; none: when `sooner`
-  /// is called.
+  /// Ends the waits and leases whose time is over. Returns the time at which it must be called
+  /// again. If it returns none, it must be called again after a call of `sooner`.
   std::optional<Time> Pass();
-  /// Sets the fence of the next lease. No lease may have been granted yet.
+  /// Sets the number of the next lease. Must be called before a lease is granted.
   void StartAt(uint64_t fence);
-  /// Answers all waiters, and all later callers, with this error; all holders lose their lease.
+  /// Answers all waiting callers, and all later ones, with the error `why`. All holders lose their
+  /// leases.
   void Stop(const Error& why);
 
   struct Gauges {
@@ -114,8 +124,9 @@ class LeaseTable {
     size_t waiting = 0;
   };
   [[nodiscard]] Gauges gauges() const;
-  /// Returns held leases: all of them, or those that `only` holds or waits for, with only its own
-  /// waiters. Adds the number of leases left out to `*more`.
+  /// Returns the held leases and their waiters. With `only`, returns the leases that this user
+  /// holds or waits for, and counts only this user's callers. Adds to `*more` the number of leases
+  /// beyond kMaxListedFlights.
   [[nodiscard]] std::vector<FlightActivity> List(std::optional<uid_t> only, size_t* more) const;
 
  private:
@@ -123,12 +134,12 @@ class LeaseTable {
     Digest key;
     Tell tell;
     Wait wait;
-    std::optional<Time> due;  // end of the wait, or of the lease
-    uint64_t fence = 0;       // 0: it is a waiter
+    std::optional<Time> due;  // when the wait or the lease ends; none: no limit
+    uint64_t fence = 0;       // number of the lease; 0 for a waiter
     Time until{};             // of a holder: end of the lease if others wait
     Time came{};
-    Time granted{};          // of a holder
-    bool postponed = false;  // the holder waits for another resource
+    Time granted{};          // for a holder: when it got the lease
+    bool postponed = false;  // whether the holder waits for another resource: see Postpone
     bool publishing = false;
 
     [[nodiscard]] bool waits() const { return fence == 0 || postponed; }
@@ -140,17 +151,18 @@ class LeaseTable {
   using Told = std::vector<std::pair<Tell, LeaseNews>>;
 
   void Grant(WaiterId waiter, Told& told) REQUIRES(mutex_);
-  /// Sends a waiter its last answer, and removes it.
+  /// Adds the last answer for this waiter to `told`, and removes the waiter.
   void Dismiss(WaiterId waiter, LeaseNews news, Told& told) REQUIRES(mutex_);
   void SetDue(WaiterId waiter, Place& place, std::optional<Time> due) REQUIRES(mutex_);
-  /// Restarts the holder's timeout.
+  /// Lets the holder's timeout begin again.
   void Renew(WaiterId waiter, Place& place) REQUIRES(mutex_);
-  /// Limits the holder to its longest lease, because a waiter joined the queue.
+  /// Called when a caller began to wait: from now on, the holder's lease ends at `until` at the
+  /// latest.
   void AskForRelease(const Line& line) REQUIRES(mutex_);
   [[nodiscard]] bool OthersWaitFor(const Place& place) const REQUIRES(mutex_) {
     return !lines_.at(place.key).waiting.empty();
   }
-  /// Removes the waiter; its lease goes to the next one.
+  /// Removes the caller. If it held a lease, the next waiter gets the lease.
   void Release(WaiterId waiter, Told& told) REQUIRES(mutex_);
   [[nodiscard]] Place* Holder(WaiterId waiter) REQUIRES(mutex_);
 
@@ -166,14 +178,14 @@ class LeaseTable {
   std::set<std::pair<Time, WaiterId>> due_ GUARDED_BY(mutex_);
 };
 
-/// The thread that calls Pass of a lease table; it sleeps until a timeout is due. Thread-safe. The
-/// table must outlive it.
+/// A thread that calls LeaseTable::Pass whenever a wait or a lease ends. The table must outlive
+/// this object. Thread-safe.
 class LeaseClock {
  public:
   explicit LeaseClock(LeaseTable& table)
       : table_(table), thread_([this](const std::stop_token& stop) { Run(stop); }) {}
 
-  /// Wakes the thread: the next timeout is earlier than before.
+  /// Lets the thread call Pass now, because a wait or a lease ends earlier than it expects.
   void Wake();
 
  private:

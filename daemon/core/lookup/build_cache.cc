@@ -15,11 +15,12 @@ using Clock = std::chrono::steady_clock;
 
 // Limits in bytes of the caches in memory, for all users together.
 constexpr size_t kFailureBytes = 64 << 20;
-constexpr size_t kQuarantineBytes = 16 << 20;  // some have closures
+constexpr size_t kQuarantineBytes = 16 << 20;  // quarantined inputs may have closures
 constexpr size_t kExpectationBytes = 4 << 20;
 constexpr size_t kHadBytes = 8 << 20;  // 4,096 closures of each user
 constexpr std::chrono::hours kExpectationLifetime{24};
-// A failure with a longer log is not cached; the next build compiles it again.
+// A failure is cached only if its log is at most this long, in bytes. Otherwise the next build is
+// compiled again.
 constexpr size_t kRememberedLogBytes = 64 << 10;
 
 Digest UsersKey(std::string_view what, const Digest& digest, uid_t uid) {
@@ -112,7 +113,8 @@ std::optional<FlightResult> BuildCache::FindClosedInMemory(const BuildPlan& plan
 std::optional<FlightResult> BuildCache::FindInMemory(const Digest& key, uid_t uid) {
   if (!MayHaveOwn(uid, key)) return FindInMemory(key);
   PrivateEntries::Found own = own_->FindInMemory(uid, key);
-  // If the disk may have an entry of the user's own, that entry comes before the shared entries.
+  // The user's own entries come before the shared entries. This one may be on the disk, so the
+  // shared entries are not used.
   if (own.artifact == nullptr) return std::nullopt;
   return OwnResult(key, std::move(own));
 }
@@ -130,8 +132,8 @@ std::optional<TierName> BuildCache::WhereIs(const Digest& key, uid_t uid) {
     const PrivateEntries::Found own = own_->Get(uid, key);
     if (own.artifact != nullptr) return own.tier;
   }
-  // An entry in memory was verified when it was added. An entry in a slower tier may have decayed
-  // since.
+  // An entry in memory was verified when it was added. An entry in a slower tier may have been
+  // damaged since, so it is read and verified.
   for (size_t place = 0; place < tiers_.size(); ++place) {
     Tier& tier = *tiers_[place];
     if (place < at_once_.size() ? tier.Holds(key) : tier.Get(key) != nullptr) return tier.name();
@@ -171,7 +173,7 @@ std::vector<ClosureOf> BuildCache::WhoseClosures(const Manifest& manifest, uid_t
 }
 
 void BuildCache::NoteHad(const Digest& key, const Peer& peer) {
-  // The overflow uid stands for many people.
+  // Many people may have the overflow uid, so nothing is recorded for it.
   if (peer.uid == kOverflowUid) return;
   had_.Remember(UsersKey("closure", key, peer.uid), peer.account(), true, 0);
 }
@@ -192,7 +194,7 @@ void BuildCache::RememberFailure(const BuildPlan& plan, const Peer& peer,
         artifact.Footprint() + BytesOf(closure));
   };
   if (!flight_result.looked_outside) return remember(plan.flight, {});
-  // The overflow uid stands for many people.
+  // Many people may have the overflow uid, so no failure is recorded for it.
   if (peer.uid == kOverflowUid) return;
   remember(UsersKey("failure", plan.flight, peer.uid), flight_result.closure);
 }
@@ -217,7 +219,8 @@ Result<Inserted> BuildCache::Insert(const Digest& fingerprint, const Closure& cl
   Tier& last = *tiers_.back();
   const bool there = last.Holds(key);
   if (!there) last.Put(key, artifact);
-  // Also needed for an existing artifact, because builds find its key by the manifest.
+  // The manifest is needed even if the artifact is there already: builds find the key of the
+  // artifact with it.
   if (!closure.entries.empty()) manifests_.Add(fingerprint, {closure}, artifact->compile_time);
   if (there) return Inserted::kBefore;
   if (last.Holds(key)) return Inserted::kNow;
@@ -271,8 +274,8 @@ std::shared_ptr<const Manifest> BuildCache::ReadManifest(const BuildPlan& plan,
 
 void BuildCache::AddFromElsewhere(const Digest& key, const ArtifactPtr& artifact, TierName tier) {
   for (Tier* each : at_once_) each->Put(key, artifact);
-  // A shelf is a disk too, so its entries need no copy on this node's disk, unless memory has no
-  // room.
+  // A shelf is a directory on a disk, so an entry from a shelf need not be copied to this node's
+  // disk. It is copied only if memory has no room for it.
   const auto holds = [&key](Tier* each) { return each->Holds(key); };
   if (tier == TierName::kShelf && std::ranges::any_of(at_once_, holds)) return;
   for (Tier* each : tiers_) each->Put(key, artifact);

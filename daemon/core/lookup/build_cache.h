@@ -26,18 +26,18 @@
 
 namespace cccl_cache::daemon {
 
-/// An input on which the compiler has crashed twice. Immutable.
+/// A build on which the compiler has crashed twice. Immutable.
 struct Quarantined {
-  Error error;  ///< of the second crash
-  /// All answers to the compiler before the crash: the files that made it crash.
+  Error error;  ///< the error of the second crash
+  /// All answers about files that the compiler got before it crashed.
   Closure closure;
 
-  /// Returns whether this user's files are still the files on which the compiler crashed. Blocks as
-  /// long as the disk does.
+  /// Returns whether this user's files are still the same as before the crash. Reads files, and so
+  /// may block as long as the file system does.
   [[nodiscard]] bool IsStillSo(RequesterFiles& files) const {
     return FirstUntrue(closure, files, ClosureOf::kRequester) == closure.entries.size();
   }
-  /// Returns the error that answers a build instead of another attempt.
+  /// Returns the error for a build that is not compiled, because the compiler would crash again.
   [[nodiscard]] Error NotTriedAgain() const {
     Error answer = error;
     answer.message += "; it died twice on this input lately, so it was not tried again";
@@ -46,48 +46,51 @@ struct Quarantined {
 };
 using QuarantinedPtr = std::shared_ptr<const Quarantined>;
 
-/// The output of a program that did not compile. Immutable.
+/// The output of a compile whose program was rejected by the compiler. Immutable.
 struct KnownFailure {
   CompileOutput output;
-  /// All answers to the compiler about files. Empty if it asked for none outside the toolchain.
+  /// All answers about files that the compiler got. Empty if it asked for no file outside the
+  /// toolchain.
   Closure closure;
 
-  /// Returns whether this user's files are still the files with which the program failed. Blocks as
-  /// long as the disk does.
+  /// Returns whether this user's files are still the same as in that compile. Reads files, and so
+  /// may block as long as the file system does.
   [[nodiscard]] bool IsStillSo(RequesterFiles& files) const {
     return FirstUntrue(closure, files, ClosureOf::kRequester) == closure.entries.size();
   }
 };
 using KnownFailurePtr = std::shared_ptr<const KnownFailure>;
 
-/// The result of one flight, before its waiters are answered.
+/// The result of one flight (one compile for all callers that wait for it), before the callers are
+/// answered.
 struct FlightResult {
-  std::optional<Error> error;  ///< if none, `output` has the result
+  std::optional<Error> error;  ///< if set, there is no `output`
   CompileOutput output;
-  /// Charges the output's bytes to the requester's account while the result lives. Cached copies of
-  /// the output are charged separately.
+  /// While this object lives, the output's bytes are charged to the account of the requester.
+  /// Copies in the tiers are charged separately.
   std::shared_ptr<const void> memory = nullptr;
-  std::string uncacheable_reason;   ///< empty if the result may be cached
-  TierName tier = TierName::kNone;  ///< the tier that had it; kNone if no tier had it
-  Digest key = {};                  ///< the key under which it was found
-  bool private_to_user = false;     ///< whether it is one of the user's own entries
-  Closure closure;                  ///< all answers to the compiler about files
-  /// Whether the compiler asked for files outside the toolchain. Only requesters for whom the
-  /// closure is true may have the result then.
+  std::string uncacheable_reason;   ///< why the result must not be cached; empty if it may be
+  TierName tier = TierName::kNone;  ///< the tier that had the result; kNone if it was compiled
+  Digest key = {};                  ///< the key with which the tier had the result
+  bool private_to_user = false;     ///< whether the user has inserted the result for this user
+                                    ///< alone
+  Closure closure;                  ///< all answers about files that the compiler got
+  /// Whether the compiler asked for files outside the toolchain. The result is then right only for
+  /// requesters whose files match the closure.
   bool looked_outside = false;
-  bool toolchain_changed = false;  ///< before or during the compile
+  bool toolchain_changed = false;  ///< whether it changed on disk before or during the compile
   bool shows_paths = false;        ///< whether the output shows canonical names, so that the build
                                    ///< needs real paths
-  /// Whether a file outside the toolchain names something that may show paths, so that the compile
-  /// was ended early. The build uses real paths until it is proven that the output does not show
-  /// them.
+  /// Whether a file outside the toolchain contains something that may put paths into the output,
+  /// such as __FILE__. The compile was then ended early. The build uses real paths until a compile
+  /// proves that the output contains no paths.
   bool may_show_paths = false;
-  bool blames_input = false;  ///< whether the compiler crashed on it twice, each time by its own
+  bool blames_input = false;  ///< whether the compiler crashed twice on this input by its own
                               ///< signal
-  /// The sent files that caused the error or came with it. No other caller gets the error. Null for
-  /// none.
+  /// The files of the caller whose failed answers caused the error or came with it. Only this
+  /// caller gets the error. Null if there was no such answer.
   CallerFilesPtr failed_files = nullptr;
-  bool files_were_sent = false;  ///< whether the flight's caller sent its files
+  bool files_were_sent = false;  ///< whether the caller of this compile sent its files
   std::chrono::steady_clock::time_point started;
   std::chrono::microseconds compile_time{0};
 
@@ -100,13 +103,14 @@ struct FlightResult {
   }
 };
 
-/// Returns the name of a plan's artifact for other nodes. `key` is the key of the artifact.
+/// Returns the name that other nodes use for an artifact of this plan. `key` is the artifact's key.
 [[nodiscard]] EntryName ArtifactNameOf(const BuildPlan& plan, const Digest& key);
-/// The same for the manifest of the plan's fingerprint.
+/// Returns the name that other nodes use for the manifest of the plan's fingerprint.
 [[nodiscard]] EntryName ManifestNameOf(const BuildPlan& plan);
 
-/// The cache of earlier builds' results: artifacts and manifests in the tiers, and failures and
-/// expectations about programs in memory until they expire. Thread-safe.
+/// Finds and stores the results of builds: artifacts and manifests in the tiers. Also keeps
+/// failures, crashes and expectations about programs in memory, each for a limited time.
+/// Thread-safe.
 class BuildCache {
  public:
   struct Lifetimes {
@@ -114,82 +118,86 @@ class BuildCache {
     std::chrono::milliseconds quarantine{600'000};
   };
 
-  /// `tiers` are in the order in which they are asked. The tiers, the eviction log, `own` and
-  /// `cluster` must outlive the cache. `own` may be null: no user has entries of its own. `cluster`
-  /// may be null: other nodes get no entries. `find_account` as in Manifest::Add.
+  /// Lookups ask `tiers` in their order. `own` has the entries of single users; null if there are
+  /// none. `cluster` sends new entries to other nodes; null if there are none. `find_account` is as
+  /// in Manifest::Add. All objects must outlive the cache.
   BuildCache(std::vector<Tier*> tiers, EvictionLog& eviction_log, const Lifetimes& lifetimes,
              PrivateEntries* own = nullptr, Cluster* cluster = nullptr,
              FindAccount find_account = {});
 
-  /// Returns an artifact for one user as a finished result. The user's own entries come before the
-  /// shared entries. Copies a found entry into the faster tiers.
+  /// Returns the artifact with this key for this user. Entries that the user has inserted come
+  /// before shared entries. Copies an artifact that it finds in a slow tier into the faster tiers.
+  /// May wait for a disk.
   [[nodiscard]] std::optional<FlightResult> Find(const Digest& key, uid_t uid);
-  /// As Find, but does not wait for a disk. Find may find more if MayWait returns true.
+  /// Like Find, but does not wait for a disk. If it finds nothing and MayWait returns true, Find
+  /// may still find the artifact.
   [[nodiscard]] std::optional<FlightResult> FindInMemory(const Digest& key, uid_t uid);
-  /// As FindInMemory, but only among the shared entries.
+  /// Like FindInMemory, but looks only at entries that all users share.
   [[nodiscard]] std::optional<FlightResult> FindInMemory(const Digest& key);
-  /// Returns whether Find may wait for a disk for this user.
+  /// Returns whether Find may wait for a disk.
   [[nodiscard]] bool MayWait(const Digest& key, uid_t uid) const;
-  /// The same for Find and ManifestOf of a plan.
+  /// Returns whether Find or ManifestOf may wait for a disk for this plan.
   [[nodiscard]] bool MayWait(const BuildPlan& plan, uid_t uid) const;
-  /// Returns the tier in which this user's build would find an artifact. Reads and verifies an
-  /// entry on a disk.
+  /// Returns the tier in which Find would find the artifact; none if it would not. If the entry is
+  /// on a disk, reads and verifies it.
   [[nodiscard]] std::optional<TierName> WhereIs(const Digest& key, uid_t uid);
   /// Returns the tiers of this node, in the order in which they are asked.
   [[nodiscard]] std::vector<TierName> Tiers() const;
-  /// Returns the manifest with this user's closures. Never null.
+  /// Returns the manifest of the plan's fingerprint for this user. Its pointers are not null. May
+  /// wait for a disk.
   [[nodiscard]] UsersManifest ManifestOf(const BuildPlan& plan, uid_t uid);
-  /// As ManifestOf, but does not wait for a disk. Null: the disk may have a manifest, or there is
-  /// none.
+  /// Like ManifestOf, but does not wait for a disk. If the pointers are null, the disk may still
+  /// have a manifest.
   [[nodiscard]] UsersManifest ManifestInMemory(const BuildPlan& plan, uid_t uid);
-  /// Returns the artifact of a build that needs no look at files, from the shared entries in
-  /// memory.
+  /// Returns the artifact of a plan that can be found without reading files. Looks only at shared
+  /// entries in memory.
   [[nodiscard]] std::optional<FlightResult> FindClosedInMemory(const BuildPlan& plan);
-  /// Returns the part of ManifestInMemory that all users share.
+  /// Returns the part of ManifestInMemory that all users share; may be null.
   [[nodiscard]] std::shared_ptr<const Manifest> SharedManifestInMemory(const BuildPlan& plan);
-  /// Returns for each closure of a manifest whether this user's own builds had it, as far as known.
+  /// Returns for each closure of a manifest whether it is one of a build of this user, as far as
+  /// the cache remembers.
   [[nodiscard]] std::vector<ClosureOf> WhoseClosures(const Manifest& manifest, uid_t uid);
-  /// Records that a build of this user had the closure with this key.
+  /// Records that a build of this user had the closure that leads to this key.
   void NoteHad(const Digest& key, const Peer& peer);
-  /// Returns the cached compile failure of this program, or null. It is a failure that depends only
-  /// on the request, or this uid's last failure, which counts as long as its files have not
-  /// changed.
+  /// Returns the cached failure of this plan, or null. A failure that depends only on the request
+  /// is returned for all users. Otherwise it is the last failure for this uid, and the caller must
+  /// check with IsStillSo that it is still valid.
   [[nodiscard]] KnownFailurePtr FailureOf(const BuildPlan& plan, uid_t uid);
-  /// Returns the record of the compiler's crash on this plan for this uid, or null. It is valid
-  /// while its files have not changed.
+  /// Returns the record that the compiler crashed on this plan for this uid, or null. The caller
+  /// must check with IsStillSo that it is still valid.
   [[nodiscard]] QuarantinedPtr QuarantineOf(const BuildPlan& plan, uid_t uid);
 
-  /// Returns whether a compile of this plan asks, or probably asks, for files outside the
-  /// toolchain.
+  /// Returns whether a compile of this plan will probably read files outside the toolchain.
   [[nodiscard]] bool LooksOutside(const BuildPlan& plan);
-  /// Returns whether the plan's output shows the paths of its files, or probably does. `closure` is
-  /// the true closure of its manifest for this user; may be null.
+  /// Returns whether the output of this plan probably contains the paths of its files. `closure` is
+  /// the one in the plan's manifest that matches this user's files; may be null.
   [[nodiscard]] bool MayShowPaths(const BuildPlan& plan, uid_t uid, const KnownClosure* closure);
 
-  /// Keeps all facts that a compile of this user's plan has shown, and the artifact if it may be
-  /// cached. Waits for no disk. `known` is the shared manifest at the look-up. Null if the disk did
+  /// Stores what the compile of this plan has shown, and its artifact if it may be cached. Does not
+  /// wait for a disk. `known` is the shared manifest that the look-up found; null if the disk did
   /// not answer.
   void Keep(const BuildPlan& plan, const Peer& peer, const FlightResult& flight_result,
             const Manifest* known);
-  /// Inserts an artifact from another source for all users. kUnavailable: there is no room for it
-  /// now.
+  /// Stores an artifact of a snapshot for all users. Returns kUnavailable if there is no room now.
   Result<Inserted> Insert(const Digest& fingerprint, const Closure& closure,
                           const ArtifactPtr& artifact);
-  /// The same for one user: see PrivateEntries::Put.
+  /// Stores an artifact of a snapshot for one user alone, as in PrivateEntries::Put.
   Result<Inserted> InsertFor(uid_t uid, const Digest& fingerprint, const Closure& closure,
                              const ArtifactPtr& artifact, uint64_t generation);
-  /// Adds another node's manifest of this plan. Returns whether it has closures that were not
-  /// known. `known` as in Keep. Waits for no disk.
+  /// Adds another node's manifest of this plan. Returns whether it has closures that were unknown.
+  /// Does not wait for a disk. `known` is as in Keep.
   bool MergeManifest(const BuildPlan& plan, const Manifest& manifest, const Manifest* known);
-  /// Returns another node's manifest without keeping it. Never null.
+  /// Returns another node's manifest with the keys of its closures, without storing it. Never null.
   [[nodiscard]] static std::shared_ptr<const Manifest> ReadManifest(const BuildPlan& plan,
                                                                     const Manifest& manifest);
-  /// Adds an artifact of another node that was in this tier. Waits for no disk.
+  /// Stores an artifact of another node, which was found in the tier `tier`. Does not wait for a
+  /// disk.
   void AddFromElsewhere(const Digest& key, const ArtifactPtr& artifact, TierName tier);
-  /// Drops an artifact that a shadow check found wrong, from all tiers.
+  /// Drops an artifact from all tiers, because a shadow check (a second compile) gave another
+  /// result.
   void Drop(const Digest& key);
   void NoteLooksOutside(const BuildPlan& plan, Account account);
-  /// `compile_time` is that of the artifact under the real paths. `known` as in Keep.
+  /// `compile_time` is the time of the compile with real paths. `known` is as in Keep.
   void NoteShowsPaths(const BuildPlan& plan, const Peer& peer, const Closure& closure,
                       std::chrono::microseconds compile_time, const Manifest* known);
 
@@ -206,12 +214,13 @@ class BuildCache {
   Cluster* const cluster_;
   EvictionLog& eviction_log_;
   ManifestTable manifests_;
-  ExpiringCache<KnownFailurePtr> failures_;   // by flight; failures that depend on outside files
-                                              // also by uid
-  ExpiringCache<QuarantinedPtr> quarantine_;  // by uid, fingerprint and view
-  ExpiringCache<bool> looks_outside_;         // fingerprints whose compiles asked for files outside
-                                              // the toolchain
-  ExpiringCache<bool> may_show_paths_;  // by uid and fingerprint: programs whose files name paths
+  ExpiringCache<KnownFailurePtr> failures_;   // by flight; failures that depend on files outside
+                                              // the toolchain by flight and uid
+  ExpiringCache<QuarantinedPtr> quarantine_;  // crashes by uid, fingerprint and view
+  ExpiringCache<bool> looks_outside_;         // fingerprints whose compiles read files outside the
+                                              // toolchain
+  ExpiringCache<bool> may_show_paths_;  // by uid and fingerprint: files may put paths into the
+                                        // output
   ExpiringCache<bool> had_;             // by uid and key: closures of this user's builds
 };
 

@@ -34,7 +34,7 @@ namespace {
 // format.
 constexpr std::string_view kMagic = "CCCLENT\n";
 constexpr uint32_t kEntryVersion = 1;
-// One of each kind.
+// An artifact has at most one part of each kind.
 constexpr uint32_t kMaxParts = 4;
 constexpr auto kFirstKind = static_cast<uint8_t>(ArtifactKind::kPtx);
 constexpr uint8_t kPrecompiledLtoIr = 5;
@@ -42,8 +42,8 @@ static_assert(static_cast<uint8_t>(ArtifactKind::kOptixIr) + 1 == kPrecompiledLt
 constexpr size_t kPartMinimum = 1 + sizeof(Digest::bytes) + ByteReader::kEmptyText;
 constexpr size_t kNameMinimum = 2 * ByteReader::kEmptyText;
 
-/// Returns the bytes between the key and the checksum. None unless version, key and checksum are
-/// right.
+/// Returns the bytes between the key and the checksum. None if the magic bytes, the version, the
+/// key or the checksum are wrong.
 std::optional<std::string_view> VerifiedBody(const Digest& key_asked, std::string_view bytes) {
   if (bytes.size() < sizeof(Digest::bytes)) return std::nullopt;
   const std::string_view sealed = bytes.substr(0, bytes.size() - sizeof(Digest::bytes));
@@ -51,7 +51,7 @@ std::optional<std::string_view> VerifiedBody(const Digest& key_asked, std::strin
   if (header.Bytes(kMagic.size()) != kMagic) return std::nullopt;
   if (header.Take<uint32_t>() != kEntryVersion) return std::nullopt;
   if (header.Bytes(sizeof(Digest::bytes)) != key_asked.View()) return std::nullopt;
-  // The last check, because it is the only expensive one.
+  // The checksum is compared last, because hashing all bytes is the only expensive check.
   if (Sha256(sealed).View() != bytes.substr(sealed.size())) return std::nullopt;
   return sealed.substr(kMagic.size() + sizeof(kEntryVersion) + sizeof(Digest::bytes));
 }

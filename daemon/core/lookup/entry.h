@@ -10,17 +10,17 @@
 
 namespace cccl_cache::daemon {
 
-/// Bytes of an entry on the disk in addition to its encoding: twice the key, the usage record, the
-/// reference to its blob.
+/// Bytes that an entry takes on the disk in addition to its encoding: the key twice, the record of
+/// its last use, and the reference to its blob.
 inline constexpr uint64_t kEntryOverhead = 256;
 
-/// Returns the encoding of an artifact outside of the process: self-describing, with a checksum,
-/// bound to its key. docs/internals/entry-format.md describes each byte. Equal artifacts under
-/// equal keys give equal bytes.
+/// Returns the bytes that represent an artifact on disks and between nodes. They contain the key, a
+/// version and a checksum: see docs/internals/entry-format.md. Equal artifacts with equal keys give
+/// equal bytes.
 [[nodiscard]] std::string EncodeEntry(const Digest& key, const Artifact& artifact);
 
-/// Returns the artifact. Null if anything is wrong: another key, a wrong checksum, another format
-/// version, a length out of range, an unknown kind, trailing bytes. `bytes` may be untrusted.
+/// Returns the artifact that EncodeEntry has encoded. Returns null if the bytes have another key,
+/// another version, a wrong checksum, or are not a valid entry. `bytes` may be untrusted.
 [[nodiscard]] ArtifactPtr DecodeEntry(const Digest& key_asked, std::string_view bytes);
 
 }  // namespace cccl_cache::daemon

@@ -21,7 +21,8 @@ using std::chrono::system_clock;
 //   time      = u64                 milliseconds since 1970
 //   key       = 32 bytes
 // clang-format on
-// Their version is that of the database's format (meta, "store.format").
+// The bytes have no version of their own: the version of the database's format covers them (the
+// value "store.format" in the table meta).
 constexpr size_t kEvictionBytes = sizeof(uint8_t) + sizeof(uint64_t) + sizeof(Digest::bytes);
 // Milliseconds since 1970, in the far future. Larger values could overflow a time_point.
 constexpr uint64_t kLatest = 1ull << 43;

@@ -14,7 +14,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// Displayed digits of an id. A person compares no more.
+// Number of hexadecimal digits of a toolchain's id that are displayed.
 constexpr size_t kShortId = 12;
 
 uint64_t LinesOf(std::string_view text) {
@@ -89,8 +89,8 @@ size_t FootprintOf(const std::vector<std::string>& texts) {
   return bytes;
 }
 
-// The number of earlier builds that are checked for the same closure. Usually the last build has
-// it.
+// Number of the user's last builds that may share their closure with a new build. Usually the last
+// one has the same closure.
 constexpr size_t kCompared = 4;
 
 }  // namespace
@@ -192,7 +192,8 @@ void BuildHistory::ShareClosure(uid_t uid, PastBuild* build) const {
   }
 }
 
-// Returns the bytes that this build adds to the user's total.
+// Returns the number of bytes by which this build increases the user's total. A closure that
+// another build of the user shares is not counted again.
 size_t BuildHistory::Cost(uid_t uid, const PastBuild& build) const {
   const size_t bytes = FootprintOf(build);
   if (build.closure == nullptr) return bytes;

@@ -24,42 +24,48 @@
 
 namespace cccl_cache::daemon {
 
-/// Identifies a text or binary of a request without its contents, to compare it with another.
+/// Identifies a text or binary of a request without its contents, so that two builds can be
+/// compared.
 struct ContentMark {
   std::string name;
   Digest digest;
-  uint64_t lines = 0;  ///< of a text; 0 for binaries
-  uint32_t form = 0;   ///< a link input's type; 1 for a module added lazily
+  uint64_t lines = 0;  ///< number of lines of a text; 0 for a binary
+  uint32_t form = 0;   ///< for an input of a link its type; 1 for a libNVVM module that is added
+                       ///< lazily
 
   bool operator==(const ContentMark&) const = default;
 };
 
-/// One directory of the search order.
+/// One directory in which a build looks for headers.
 struct SearchDirectory {
   std::string shown;  ///< as the client wrote it
-  /// The part that every fingerprint covers. Builds with different parts differ.
+  /// The part that every fingerprint covers: "nowhere", "outside", or the place in the toolchain.
+  /// Builds in which it differs have different fingerprints.
   std::string meaning;
-  std::string path;  ///< absolute; only a path-dependent build's fingerprint covers it
+  std::string path;  ///< absolute path; the fingerprint covers it only if the build is
+                     ///< path-dependent
 
   bool operator==(const SearchDirectory&) const = default;
 };
 
-/// The parts of a build that can differ from another build, small enough to be kept for a while.
+/// The properties of a build in which it may differ from another build. They take little memory, so
+/// that many builds can be kept.
 struct PastBuild {
   BuildKind kind = BuildKind::kNvrtc;
-  std::string program;  ///< NVRTC: base name
-  ContentMark source;   ///< NVRTC
+  std::string program;  ///< base name of the program; only for NVRTC
+  ContentMark source;   ///< only for NVRTC
   std::vector<ContentMark> headers;
   std::vector<std::string> name_expressions;
-  std::vector<ContentMark> inputs;   ///< of a link, or the modules of libNVVM
-  std::vector<std::string> options;  ///< canonical, without directories
+  std::vector<ContentMark> inputs;   ///< the inputs of a link, or the modules for libNVVM
+  std::vector<std::string> options;  ///< in their canonical forms, without options that name
+                                     ///< directories
   std::vector<SearchDirectory> directories;
   bool path_dependent = false;
-  /// Canonical. The options that make the output show paths.
+  /// The options, in their canonical forms, because of which the output contains paths.
   std::vector<std::string> path_options;
   std::string working_directory;
-  Digest compiler;        ///< identity of the library
-  std::string toolchain;  ///< version and id, for a person
+  Digest compiler;        ///< id of the compiler library
+  std::string toolchain;  ///< version and beginning of the id, for display
   std::vector<std::string> client_prefixes;
   /// Null: not known yet, or too large to be kept.
   std::shared_ptr<const Closure> closure;
@@ -67,7 +73,7 @@ struct PastBuild {
   Digest fingerprint;
   Digest key;
   Outcome outcome = Outcome::kBuilt;
-  std::string reason;  ///< why uncacheable or failed
+  std::string reason;  ///< why the build is uncacheable or failed; empty otherwise
   std::chrono::system_clock::time_point time;
 
   /// Returns whether the outcome shows that the artifact was put into the tiers.
@@ -77,24 +83,25 @@ struct PastBuild {
 };
 using PastBuildPtr = std::shared_ptr<const PastBuild>;
 
-/// Returns the parts that a plan has: all except closure, outcome and time.
+/// Returns the properties that are known from a plan: all except `closure`, `outcome`, `reason` and
+/// `time`.
 [[nodiscard]] PastBuild MarkOf(const BuildPlan& plan);
 
-/// Returns the file's path with the names of this build's client.
+/// Returns the path of a file as the client of this build would write it.
 [[nodiscard]] std::string ClientPath(const PastBuild& build, const FileName& name);
 
-/// Return the bytes in memory; for a build without its closure.
+/// Return the size in memory, in bytes. The size of a build does not include its closure.
 [[nodiscard]] size_t FootprintOf(const PastBuild& build);
 [[nodiscard]] size_t FootprintOf(const Closure& closure);
 
-/// The last compiled builds of each user, in memory only, with which `explain` compares. A user
-/// sees only that user's own builds. The bytes are limited, for each account and in total. An
-/// account over its share loses its own oldest build. Over the total, the account with the most
-/// bytes loses its oldest build. Within an account, the user with the most bytes loses it.
-/// Thread-safe.
+/// The last compiled builds of each user, which `explain` compares with. They are only in memory,
+/// and a user sees only builds of the same uid. The bytes of each account and the total bytes are
+/// limited. If an account is full, its oldest builds are dropped. If the total is too large, the
+/// account with the most bytes loses builds. Within an account, the user with the most bytes loses
+/// the oldest build. Thread-safe.
 class BuildHistory {
  public:
-  /// One account may have one part in kShares of the capacity, and one user at most kMaxBuilds
+  /// One account may use at most 1/kShares of the capacity. One user may have at most kMaxBuilds
   /// builds.
   static constexpr size_t kShares = 8;
   static constexpr size_t kMaxBuilds = 256;
@@ -102,8 +109,9 @@ class BuildHistory {
   explicit BuildHistory(size_t capacity_bytes)
       : share_(capacity_bytes / kShares), usage_({share_, capacity_bytes}) {}
 
-  /// Adds a build. A closure that is too large is left out, and a build that is too large is
-  /// dropped. Nothing is recorded for the overflow uid, which stands for many users.
+  /// Adds a build that was compiled for this user. If its closure is too large, the build is kept
+  /// without it. A build that is itself too large is not kept, nor is a build of the overflow uid,
+  /// which many people may have.
   void Add(uid_t uid, Account account, PastBuild build);
 
   [[nodiscard]] bool Knows(uid_t uid, const Digest& key) const;
@@ -115,7 +123,7 @@ class BuildHistory {
  private:
   struct User {
     std::deque<PastBuildPtr> newest_first;      // never empty
-    std::map<const Closure*, size_t> closures;  // number of builds that share each closure
+    std::map<const Closure*, size_t> closures;  // how many of these builds share each closure
     size_t bytes = 0;
   };
 

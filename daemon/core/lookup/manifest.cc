@@ -31,7 +31,7 @@ void Put(ByteWriter& writer, const ClosureEntry& entry) {
   if (entry.kind != FileKind::kAbsent) writer.Put(entry.same_as);
 }
 
-// `place` is the index of the entry in its closure.
+// `place` is the index of the entry in its closure. `same_as` can't be greater.
 ClosureEntry TakeEntry(ByteReader& reader, uint32_t place) {
   ClosureEntry entry;
   entry.name.root = reader.Take<uint32_t>();
@@ -64,14 +64,15 @@ KnownClosure TakeClosure(ByteReader& reader) {
   return known;
 }
 
-/// The part of a bounded total that one closure takes.
+/// What one closure contributes to a total that is limited.
 struct Part {
   std::optional<Account> account;  ///< none: the closure has no owner
   uint64_t amount = 0;
 };
 
-/// Returns which of the parts, the newest first, must go so that all are within the limit: the
-/// oldest part of the account with the most. Returns none if all fit.
+/// Returns the index of the part that must be removed because the total exceeds `limit`. It is the
+/// oldest part of the account that has most. Returns none if the total is within the limit. `parts`
+/// must begin with the newest one.
 std::optional<size_t> MustGo(std::span<const Part> parts, uint64_t limit) {
   const auto of_container = [](const Part& part) {
     return part.account && part.account->IsContainers();

@@ -23,8 +23,9 @@
 
 namespace cccl_cache::daemon {
 
-/// Caches whether something is true of the last toolchain, for all threads. Copies are empty, and
-/// all objects compare equal.
+/// Remembers whether a closure matches the headers of a toolchain, for the last toolchain that was
+/// checked. Several threads may use it at once. A copy remembers nothing, and all objects compare
+/// equal, so that it does not affect copies and comparisons of closures.
 class TrueOfToolchain {
  public:
   TrueOfToolchain() = default;
@@ -46,66 +47,69 @@ class TrueOfToolchain {
 
  private:
   static constexpr uint64_t kNothing = ~uint64_t{0};
-  mutable std::atomic<uint64_t> known_{kNothing};  ///< serial * 2 + whether it is true
+  mutable std::atomic<uint64_t> known_{kNothing};  ///< serial of the toolchain * 2 + (1 if the
+                                                   ///< closure matches)
 };
 
-/// The closure of a compile of some fingerprint.
+/// A closure (all answers that the compiler got about files) of an earlier compile.
 struct KnownClosure {
   Closure closure;
-  /// Whether the output shows the names of its files. It is then cached under the real names, not
-  /// under these.
+  /// Whether the output contains the names of its files. The artifact is then cached only under a
+  /// key for the real names, and not under `key`.
   bool shows_paths = false;
-  /// The uid whose compile had the closure last. None if it came from another node. The uid of a
-  /// container's user is not stored, because its number means another user in the next run of the
-  /// daemon.
+  /// The uid for which a compile last had this closure. None if the closure came from another node.
+  /// Uids that the daemon assigns to users of containers are not stored, because they mean other
+  /// users after a restart.
   std::optional<uid_t> owner = std::nullopt;
-  /// Key of its artifact. Not stored, but computed once when the fingerprint is known
-  /// (ManifestTable): hashing thousands of names takes longer than the rest of a hit.
+  /// The key of the artifact. It is not stored. ManifestTable computes it once, when it decodes the
+  /// manifest, because hashing thousands of names takes longer than the rest of a hit.
   Digest key = {};
-  /// For a closure that has only a toolchain's headers: whether all its entries are true.
+  /// Remembers whether all entries match a toolchain. Used only if all of them are headers of a
+  /// toolchain.
   TrueOfToolchain true_of = {};
 
   bool operator==(const KnownClosure&) const = default;
 };
 
-/// The closures of the compiles of one fingerprint, the newest first. A closure without entries is
-/// listed only if it shows paths. The tiers keep a manifest as an entry with its own key, so that
-/// it is verified, bounded and evicted like other entries.
+/// The closures of all known compiles of one fingerprint, the newest first. A build finds its
+/// artifact by the closure that matches the caller's files. A closure without entries needs no
+/// manifest, and is listed only if the output contains paths. The tiers store a manifest as an
+/// entry with its own key, so that it is verified, limited and evicted like other entries.
 struct Manifest {
   static constexpr size_t kMaxClosures = 64;
-  /// Limit of one account: a user who edits headers evicts that user's older closures, not those of
-  /// others. Only kMaxClosures bounds closures without an owner.
+  /// Maximum number of closures of one account. So a user who edits headers displaces only closures
+  /// of the same account. Closures without an owner are limited only by kMaxClosures.
   static constexpr size_t kMaxClosuresOfAccount = 8;
-  /// Limit of all closures together, as counted by BytesOf. A single closure always fits.
+  /// Maximum size in bytes of all closures, as counted by BytesOf. One closure is never larger.
   static constexpr uint64_t kMaxBytes = 32u << 20;
 
   std::vector<KnownClosure> closures;
-  /// The longest compile time of all artifacts to which this manifest has led. Without the manifest
-  /// they can't be found, so the tiers value it as much as them. Stored as the compile time of the
-  /// manifest's entry.
+  /// The longest compile time of the artifacts that were found with this manifest. Without the
+  /// manifest, they can't be found. So the tiers, which keep entries with longer compile times
+  /// longer, must keep it as long as the artifacts.
   std::chrono::microseconds compile_time{0};
 
-  /// Moves the closure to the front, or adds it there. If its account has too many closures, drops
-  /// the oldest of these. If there are too many in total, or if they take too many bytes, drops the
-  /// oldest closure of the account with the most. That account is one of containers if these would
-  /// have more than a half together. Closures without an owner count as one account. `find_account`
-  /// may be empty: each uid counts as its own account.
+  /// Adds the closure as the newest one. A closure that is known already is moved. If the owner's
+  /// account then has too many closures, its oldest one is dropped. If there are too many closures
+  /// or bytes in total, the account with the most loses its oldest one. If containers together have
+  /// more than half, it is an account of containers. Closures without an owner count as one
+  /// account. If `find_account` is empty, each uid is its own account.
   void Add(KnownClosure closure, const FindAccount& find_account = {});
 
-  /// Returns the first of the requester's own closures that is true in these files, else the first
-  /// of other users' closures, or null. `whose` has one element per closure. Blocks as long as the
-  /// disk does.
+  /// Returns a closure that matches these files, or null. Closures of the requester's own user are
+  /// checked first. `whose` says for each closure whether it is one of them. Reads files, and so
+  /// may block as long as the file system does.
   [[nodiscard]] const KnownClosure* FindTrue(RequesterFiles& files,
                                              std::span<const ClosureOf> whose) const;
-  /// As FindTrue, but among closures that need no look at a file, because they have only this
-  /// toolchain's headers. The result is computed once per toolchain. Null if none is true.
+  /// Returns a closure that has only headers of a toolchain and matches this toolchain, or null.
+  /// Reads no files. The comparison is made once for each toolchain.
   [[nodiscard]] const KnownClosure* FindTrueWith(const Toolchain& toolchain) const;
 
-  /// Returns whether this manifest has a closure that `before` lacks, or differs on whether a
-  /// closure shows paths. Both must have the keys of their closures.
+  /// Returns whether this manifest has a closure that `before` does not have, or that differs from
+  /// it in `shows_paths`. All closures of both must have their keys.
   [[nodiscard]] bool SaysMoreThan(const Manifest& before) const;
 
-  /// Returns whether the manifest has the closure whose artifact has this key.
+  /// Returns whether a closure of this manifest leads to the artifact with this key.
   [[nodiscard]] bool Knows(const Digest& key) const {
     return std::ranges::find(closures, key, &KnownClosure::key) != closures.end();
   }
@@ -113,24 +117,25 @@ struct Manifest {
   bool operator==(const Manifest&) const = default;
 };
 
-/// The manifest of a fingerprint, as far as one user may use it. Null if it was not looked up, or
-/// the disk did not answer.
+/// The manifest of a fingerprint for one user. Both pointers are null if the manifest was not
+/// looked up, or if the disk did not answer in time.
 struct UsersManifest {
-  std::shared_ptr<const Manifest> all;     ///< with the user's own closures first
-  std::shared_ptr<const Manifest> shared;  ///< the part that all users share
+  std::shared_ptr<const Manifest> all;     ///< the closures that this user has inserted, then the
+                                           ///< shared ones
+  std::shared_ptr<const Manifest> shared;  ///< only the closures that all users share
 };
 
-/// Returns the key of the manifest of a fingerprint in the tiers.
+/// Returns the key with which the tiers store the manifest of a fingerprint.
 [[nodiscard]] Digest ManifestKey(const Digest& fingerprint);
 
 [[nodiscard]] std::string EncodeManifest(const Manifest& manifest);
 /// Returns none if the bytes are malformed. `bytes` may be untrusted.
 [[nodiscard]] std::optional<Manifest> DecodeManifest(std::string_view bytes);
 
-/// Returns the entry as which tiers keep a manifest and nodes send it: an artifact with nothing but
-/// the encoded manifest as its log.
+/// Returns the manifest as an artifact, to store it in tiers and send it to other nodes. The
+/// artifact has no parts, and its log is the encoded manifest.
 [[nodiscard]] ArtifactPtr EntryOf(const Manifest& manifest);
-/// Returns none if the entry is no manifest.
+/// Returns the manifest of such an artifact. None if the artifact is not a valid manifest.
 [[nodiscard]] std::optional<Manifest> ManifestIn(const Artifact& entry);
 
 }  // namespace cccl_cache::daemon

@@ -11,8 +11,9 @@ using std::chrono::microseconds;
 
 namespace {
 
-// A decoded manifest takes about twice as much memory as its entry, and at least kDecodedBytes.
-// kMaxDecodedBytes bounds the total bytes of the entries, with kDecodedBytes for each.
+// Limit in bytes of the decoded manifests. It counts the bytes of their entries, and kDecodedBytes
+// for each. A decoded manifest takes about twice as much memory as its entry, and at least
+// kDecodedBytes.
 constexpr size_t kMaxDecodedBytes = 16 << 20;
 constexpr size_t kDecodedBytes = 512;
 
@@ -111,7 +112,7 @@ ManifestTable::ManifestPtr ManifestTable::Decode(const Digest& place, const Dige
   auto decoded = std::make_shared<const Manifest>(std::move(manifest));
   const size_t bytes = kDecodedBytes + entry->Footprint();
   if (bytes > kMaxDecodedBytes / 4) return decoded;
-  Lru::Entries gone;  // freed after the lock
+  Lru::Entries gone;  // freed after the mutex is unlocked
   const MutexLock lock(mutex_);
   gone = decoded_.Insert({}, place, {entry, decoded}, bytes);
   return decoded;
@@ -119,8 +120,8 @@ ManifestTable::ManifestPtr ManifestTable::Decode(const Digest& place, const Dige
 
 void ManifestTable::Add(const Digest& fingerprint, const KnownClosure& closure,
                         microseconds compile_time) {
-  // After this the manifest is in memory. No thread waits for the disk while it holds a lock that
-  // others need.
+  // Find copies the manifest into memory. So AddInMemory does not wait for the disk while it holds
+  // a lock that other threads need.
   const ManifestPtr known = Find(fingerprint);
   AddInMemory(fingerprint, {&closure, 1}, compile_time, known.get());
 }
@@ -144,7 +145,7 @@ std::shared_ptr<const Manifest> ManifestTable::Read(const Digest& fingerprint,
   auto read = std::make_shared<Manifest>(theirs);
   for (KnownClosure& closure : read->closures) {
     closure.key = KeyOf(fingerprint, closure.closure);
-    // Uids of other nodes may be other people here.
+    // A uid of another node may be another person here.
     closure.owner.reset();
   }
   return read;
@@ -166,8 +167,8 @@ void ManifestTable::AddInMemory(const Digest& fingerprint, std::span<const Known
       return EntryWith(*Decode(fingerprint, fingerprint, before), closures, compile_time);
     return EntryWith(known == nullptr ? Manifest{} : *known, closures, compile_time);
   };
-  // A manifest may have 32 MiB, so it is encoded before the lock is taken. It is encoded under the
-  // lock only if another closure of this fingerprint was added meanwhile.
+  // A manifest may have 32 MiB, so it is encoded before the mutex is locked. Only if another
+  // closure was added meanwhile is it encoded again under the lock.
   const ArtifactPtr before = EntryInMemory(fingerprint);
   ArtifactPtr entry = entry_after(before);
   const MutexLock lock(adding_[fingerprint.bytes[0]]);

@@ -20,41 +20,47 @@
 
 namespace cccl_cache::daemon {
 
-/// The manifests of all fingerprints, in the tiers. Thread-safe.
+/// Reads and changes the manifests of all fingerprints. The manifests are in the tiers.
+/// Thread-safe.
 class ManifestTable {
  public:
-  /// The tiers and users' own entries, which may be null, must outlive the table. `find_account` as
-  /// in Manifest::Add.
+  /// `tiers` and `own` must outlive the table. `own` has the entries of single users; may be null.
+  /// `find_account` is as in Manifest::Add.
   explicit ManifestTable(std::vector<Tier*> tiers, PrivateEntries* own = nullptr,
                          FindAccount find_account = {});
 
-  /// Returns the shared manifest with the keys of all closures. Never null; empty without any
-  /// closure.
+  /// Returns the manifest that all users share, with the keys of its closures. Never null; empty if
+  /// no closure is known. May wait for a disk.
   [[nodiscard]] std::shared_ptr<const Manifest> Find(const Digest& fingerprint);
-  /// As Find, but does not wait for a disk. Null: the disk may have a manifest, or there is none.
+  /// Like Find, but does not wait for a disk. If it returns null, the manifest may still be on the
+  /// disk.
   [[nodiscard]] std::shared_ptr<const Manifest> FindInMemory(const Digest& fingerprint);
-  /// Adds a closure to the shared manifest. May wait for a disk. `compile_time` is that of the
-  /// closure's artifact.
+  /// Adds a closure to the shared manifest. `compile_time` is the time of the compile that made the
+  /// closure's artifact. May wait for a disk.
   void Add(const Digest& fingerprint, const KnownClosure& closure,
            std::chrono::microseconds compile_time);
-  /// As Add, for several closures, of which the last becomes the newest, and without a wait for a
-  /// disk. `known` is the result of Find, used if memory no longer has the manifest. Null if it is
-  /// unknown; a manifest on a disk then does not change.
+  /// Like Add, for several closures, the newest last, and without waiting for a disk. `known` is
+  /// the manifest that Find returned before. It is extended if memory has lost the manifest. If
+  /// `known` is null, only the manifest in memory is changed, so that none on the disk is
+  /// overwritten.
   void AddInMemory(const Digest& fingerprint, std::span<const KnownClosure> closures,
                    std::chrono::microseconds compile_time, const Manifest* known);
-  /// Adds the closures of another node's manifest as AddInMemory does. Returns whether any of them
-  /// was not known.
+  /// Adds the closures of another node's manifest that are not known yet, as AddInMemory does.
+  /// Returns whether there were any.
   bool Merge(const Digest& fingerprint, const Manifest& theirs, const Manifest* known);
-  /// Returns another node's manifest without adding it. Never null.
+  /// Returns another node's manifest with the keys of its closures and without owners. Does not add
+  /// it. Never null.
   [[nodiscard]] static std::shared_ptr<const Manifest> Read(const Digest& fingerprint,
                                                             const Manifest& theirs);
   /// Returns the shared manifest for other nodes, without owners, which are users of this node.
   /// Null if memory has none.
   [[nodiscard]] std::shared_ptr<const Manifest> ForOtherNodes(const Digest& fingerprint);
 
-  /// Returns the manifest for one user, with the user's own closures first.
+  /// Returns the manifest for one user: the closures that the user has inserted, then the shared
+  /// ones. May wait for a disk.
   [[nodiscard]] UsersManifest FindFor(uid_t uid, const Digest& fingerprint);
-  /// Adds a closure to the user's own manifest. `generation` and errors as in PrivateEntries::Put.
+  /// Adds a closure to the manifest of closures that this user has inserted. Waits for the disk.
+  /// `generation` and the errors are as in PrivateEntries::Put.
   Status AddFor(uid_t uid, const Digest& fingerprint, const KnownClosure& closure,
                 std::chrono::microseconds compile_time, uint64_t generation);
 
@@ -65,18 +71,19 @@ class ManifestTable {
     ManifestPtr manifest;
   };
   using Lru = PerUserLru<Digest, Decoded, DigestHash>;
-  /// Records which of these closures belong to users of containers.
+  /// Remembers the owners of closures that are users of containers. Entries do not store them.
   void NoteOwners(const Digest& fingerprint, std::span<const KnownClosure> closures);
-  /// Returns the entry of the manifest with more closures, for the tiers.
+  /// Returns the entry of this manifest after `closures` were added.
   [[nodiscard]] ArtifactPtr EntryWith(Manifest manifest, std::span<const KnownClosure> closures,
                                       std::chrono::microseconds compile_time) const;
-  /// Returns the manifest, or null if none of these tiers has one.
+  /// Returns the shared manifest from the first of these tiers that has it. Null if none has it.
   [[nodiscard]] ManifestPtr FindIn(const std::vector<Tier*>& tiers, const Digest& fingerprint);
-  /// Returns the shared manifest's entry in the tiers in memory, or null.
+  /// Returns the entry of the shared manifest from the tiers in memory. Null if none has it.
   [[nodiscard]] ArtifactPtr EntryInMemory(const Digest& fingerprint);
-  /// Returns the user's own manifest, or null.
+  /// Returns the manifest of the closures that this user has inserted. Null if there is none.
   [[nodiscard]] ManifestPtr FindOwn(uid_t uid, const Digest& fingerprint);
-  /// Returns the decoded manifest. Empty if it is malformed. `place` is its key in `decoded_`.
+  /// Returns the manifest in an entry. Empty if the entry is malformed. `place` is the key with
+  /// which the result is kept in `decoded_`.
   [[nodiscard]] ManifestPtr Decode(const Digest& place, const Digest& fingerprint,
                                    const ArtifactPtr& entry);
 
@@ -84,14 +91,16 @@ class ManifestTable {
   const std::vector<Tier*> at_once_;
   PrivateEntries* const own_;
   const FindAccount find_account_;
-  ExpiringCache<uid_t> of_containers_;  ///< owners that entries do not name, by closure key
-  /// One mutex for each first byte of a fingerprint. Additions to one fingerprint run one at a
-  /// time, so that none is lost.
+  ExpiringCache<uid_t> of_containers_;  ///< by key of the artifact: owners of closures that are
+                                        ///< users of containers
+  /// The mutex of a fingerprint is that of its first byte. It is locked during an addition, so that
+  /// two additions to one manifest do not overwrite each other.
   std::array<Mutex, 256> adding_;
-  // The same for users' own manifests. Its holders wait for the disk, but no build waits for it.
+  // Locked during an addition to a manifest of one user. The thread waits for the disk, but no
+  // build needs this mutex.
   Mutex adding_own_;
   Mutex mutex_;
-  /// Decoded manifests of entries, so that hits need not decode them again.
+  /// Keeps decoded manifests, so that a hit need not decode the entry again.
   Lru decoded_ GUARDED_BY(mutex_);
 };
 

@@ -11,7 +11,7 @@ namespace cccl_cache::daemon {
 namespace {
 
 constexpr uint64_t kReservedPart = 16;
-/// Nothing is reserved of a smaller total.
+/// Smallest total of which a part is reserved.
 constexpr uint64_t kLeastShared = 4;
 
 uint64_t Reserve(uint64_t in_all) {
@@ -22,8 +22,8 @@ uint64_t PartOfContainers(uint64_t in_all) { return std::max<uint64_t>(in_all / 
 
 uint64_t Rest(uint64_t room, uint64_t used) { return room > used ? room - used : 0; }
 
-/// Number of uids per call of FindSomeAgain. It is limited because one account may have 65,536
-/// uids, and other callers wait meanwhile.
+/// Maximum number of uids that one call of FindSomeAgain looks up. One account may have 65,536
+/// uids, and other threads wait during the call.
 constexpr size_t kLookedUpAtOnce = 64;
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 namespace cccl_cache::daemon {
 size_t Artifact::Footprint() const {
-  constexpr size_t kOverhead = 64;  // bytes of bookkeeping and rounding per heap object
+  constexpr size_t kOverhead = 64;  // estimated bytes that the allocator adds to each heap object
   size_t bytes = sizeof(Artifact) + log.capacity() + kOverhead;
   for (const ArtifactPart& part : parts) bytes += sizeof(part) + part.bytes.capacity() + kOverhead;
   for (const auto& [expression, lowered] : lowered_names) {

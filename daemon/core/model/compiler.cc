@@ -7,7 +7,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// Keeps sums of durations in range of the clock.
+// Maximum time limit that is used, so that the sum of it and the present time does not overflow.
 constexpr std::chrono::hours kMaxLimit{24 * 365};
 
 }  // namespace

@@ -16,15 +16,15 @@ namespace cccl_cache::daemon {
 
 using Now = std::function<std::chrono::steady_clock::time_point()>;
 
-/// A cache in memory whose entries expire after a fixed time: a compile failure by flight, or a
-/// quarantined input by uid, fingerprint and view. The bytes are limited, for each account and in
-/// total, so that no account evicts the entries of others: see PerUserLru. Thread-safe.
+/// A cache in memory whose entries expire after a fixed time, for example compile failures. The
+/// bytes of each account and in total are limited, so that no account displaces the entries of
+/// others: see PerUserLru. Thread-safe.
 template <typename Value>
 class ExpiringCache {
  public:
-  /// Bytes charged for an entry in addition to those in Remember.
+  /// Number of bytes for which an entry counts in addition to the bytes of its value.
   static constexpr size_t kEntryBytes = 256;
-  /// One account may have one part in this many of the capacity.
+  /// One account may use at most 1/kShares of the capacity.
   static constexpr size_t kShares = 8;
 
   ExpiringCache(std::chrono::steady_clock::duration lifetime, size_t capacity_bytes, Now now)
@@ -39,7 +39,8 @@ class ExpiringCache {
     return found == nullptr ? std::nullopt : std::optional(found->value);
   }
 
-  /// `bytes` is the size of the value. An entry larger than one account's share is not kept.
+  /// Adds the entry, and replaces an earlier one. `bytes` is the size of the value. If the entry is
+  /// larger than the share of one account, it is not kept.
   void Remember(const Digest& key, Account account, Value value, size_t bytes) {
     typename Lru::Entries gone;  // freed after the lock
     const MutexLock lock(mutex_);

@@ -14,36 +14,37 @@
 
 namespace cccl_cache::daemon {
 
-/// A compiler library in reception. Blocks as long as the disk does. Used by one thread at a time.
-/// An unfinished library is deleted.
+/// A compiler library that a user sends to the daemon. All functions may block as long as the disk
+/// does. Used by one thread at a time. If the object is destroyed before Finish, what was received
+/// is deleted.
 class IncomingRelease {
  public:
   virtual ~IncomingRelease() = default;
 
-  /// Returns the version of the release ("13.0.88").
+  /// Returns the version of NVIDIA's release, such as "13.0.88".
   [[nodiscard]] virtual std::string_view version() const = 0;
 
-  /// Takes the next bytes of the files, one file after the other. kInvalidRequest: the bytes differ
-  /// from the announced digests.
+  /// Receives the next bytes of the files, which are sent one after another. Returns
+  /// kInvalidRequest if the bytes do not have the announced digests.
   virtual Status Append(std::string_view bytes) = 0;
   /// Returns whether all bytes have arrived.
   [[nodiscard]] virtual bool Complete() const = 0;
-  /// Keeps the library and has it identified. Returns the id of its toolchain.
+  /// Stores the library and identifies its toolchain. Returns the toolchain's id.
   virtual Result<std::string> Finish() = 0;
 };
 
-/// Keeps copies of NVIDIA's releases that users add. Thread-safe. Every call blocks as long as the
-/// disk does.
+/// Stores the compiler libraries of NVIDIA's releases that users have sent. All functions may block
+/// as long as the disk does. Thread-safe.
 class Releases {
  public:
-  /// The id of a toolchain that has the library already, or the library to receive.
+  /// The id of the toolchain that has this library already, or an object that receives the library.
   using Offer = std::variant<std::string, std::unique_ptr<IncomingRelease>>;
 
   virtual ~Releases() = default;
 
-  /// Starts to receive the library whose files have these digests. kToolchainNotFound: it is no
-  /// known release. kOverloaded: there is no room. kDenied: the daemon keeps no releases, or none
-  /// from the overflow uid.
+  /// Begins to receive a library whose files have these digests. Returns kToolchainNotFound if they
+  /// belong to no known release, and kOverloaded if there is no room. Returns kDenied if the daemon
+  /// accepts no releases, or if the peer has the overflow uid.
   virtual Result<Offer> Receive(const Peer& peer, std::span<const Digest> files) = 0;
 };
 

@@ -17,7 +17,8 @@ bool OnlyTheCallerKnows(const Result<T>& answer) {
   return !answer && answer.error().code == ErrorCode::kFilesNeeded;
 }
 
-/// Answers from the daemon's own look first. Asks the caller if the daemon returns kFilesNeeded.
+/// The files of a caller that sends files. The daemon looks first. If it gets kFilesNeeded, because
+/// it may not open the file, the caller is asked.
 class FilesOfBoth final : public RequesterFiles {
  public:
   FilesOfBoth(std::unique_ptr<RequesterFiles> daemons, std::unique_ptr<RequesterFiles> callers)
@@ -58,7 +59,7 @@ class FilesOfBoth final : public RequesterFiles {
 
   const std::unique_ptr<RequesterFiles> daemons_;
   const std::unique_ptr<RequesterFiles> callers_;
-  std::map<FileName, Result<SeenFile>> looked_;  // the daemon's look-ups of expected names
+  std::map<FileName, Result<SeenFile>> looked_;  // what the daemon found for the names in Expect
 };
 
 }  // namespace

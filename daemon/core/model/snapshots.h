@@ -20,69 +20,74 @@
 
 namespace cccl_cache::daemon {
 
-/// Selects entries for a snapshot from a user's answered builds. Empty fields select everything.
+/// Selects the entries of a snapshot (a file with cached results) from the builds of which users
+/// got results. An empty field excludes nothing.
 struct SnapshotFilter {
-  std::string toolchain;  ///< a major version, a version, or the beginning of an id
+  std::string toolchain;  ///< a major version ("13"), a version ("13.0"), or the beginning of a
+                          ///< toolchain's id
   std::string arch;
-  std::optional<std::chrono::sys_seconds> since;  ///< last answered at this time or later
-  std::optional<std::chrono::sys_seconds> until;  ///< last answered before this time
-  std::string name_space;                         ///< namespace of deposits
-  /// Users whose builds are exported. Only an administrator may name other users. Empty for the
-  /// caller.
+  std::optional<std::chrono::sys_seconds> since;  ///< only builds that were last answered at this
+                                                  ///< time or later
+  std::optional<std::chrono::sys_seconds> until;  ///< only builds that were last answered before
+                                                  ///< this time
+  std::string name_space;                         ///< only deposits in this namespace
+  /// The users whose builds are exported. Empty for the caller alone. Only an administrator may
+  /// name other users.
   std::vector<uid_t> uids;
   bool all_users = false;
   std::vector<Digest> known;  ///< keys to leave out; ascending
   bool only_wanted = false;
-  /// The only keys of builds and deposits, or identities of deposits, to choose from; ascending and
-  /// unique.
+  /// If `only_wanted`: only these entries are selected. Keys of builds and deposits, or identities
+  /// of deposits; ascending, without duplicates.
   std::vector<Digest> wanted;
 };
 
 struct SnapshotSummary {
-  uint64_t records = 0;  ///< records that were written to the file, or kept from it
-  uint64_t bytes = 0;    ///< of the written file, or of the kept records, decompressed
+  uint64_t records = 0;  ///< number of records that were written to the snapshot, or stored from it
+  uint64_t bytes = 0;    ///< size of the written snapshot, or of the stored records after
+                         ///< decompression
   uint64_t left_out = 0;
-  bool shared = false;  ///< kept for all users
+  bool shared = false;  ///< whether the records were stored for all users
   bool only_wanted = false;
 };
 
 /// A caller that requests or sends a snapshot.
 struct SnapshotCaller {
   Peer peer;
-  /// Replaces the bytes of memory that are reserved for this caller. kOverloaded: not enough memory
-  /// is free.
+  /// Reserves `bytes` of memory for this caller, instead of those reserved before. Returns
+  /// kOverloaded if not enough memory is free.
   std::function<Status(uint64_t bytes)> hold;
-  std::stop_token left;  ///< stopped when the caller has left
+  std::stop_token left;  ///< a stop is requested when the caller has left
 };
 
-/// A snapshot in reception. Blocks as long as the disk does. Used by one thread at a time. Without
-/// Finish, nothing is kept.
+/// A snapshot that a caller sends. If the object is destroyed before Finish, nothing is stored. All
+/// functions may block as long as the disk does. Used by one thread at a time.
 class IncomingSnapshot {
  public:
   virtual ~IncomingSnapshot() = default;
 
   virtual Status Append(std::string_view bytes) = 0;
-  /// Verifies the whole snapshot, then keeps its records. kInvalidRequest: the whole snapshot is
-  /// refused, and the message has the reason.
+  /// Verifies the whole snapshot and then stores its records. Returns kInvalidRequest with the
+  /// reason, and stores nothing, if any part is invalid.
   virtual Result<SnapshotSummary> Finish() = 0;
 };
 
-/// Makes and receives snapshots of users' answered builds. Thread-safe. Every call blocks as long
-/// as the disk does.
+/// Creates snapshots from the builds of which users got results, and stores received snapshots. All
+/// functions may block as long as the disk does. Thread-safe.
 class Snapshots {
  public:
-  /// Takes the next bytes of the snapshot file. An error ends Create.
+  /// Receives the next bytes of the snapshot. If it returns an error, Create ends with this error.
   using Sink = std::function<Status(std::string_view)>;
 
   virtual ~Snapshots() = default;
 
-  /// kDenied: only an administrator may export others' entries, and the overflow uid has no
-  /// entries.
+  /// Creates a snapshot. Returns kDenied if a caller who is no administrator names other users, or
+  /// if the caller has the overflow uid.
   virtual Result<SnapshotSummary> Create(const SnapshotCaller& caller, const SnapshotFilter& filter,
                                          const Sink& sink) = 0;
-  /// Starts to receive a snapshot. A snapshot from root or the daemon's own uid is kept for all
-  /// users, any other for its sender alone. kOverloaded: another snapshot of this user is waiting.
-  /// kDenied: the overflow uid has no entries of its own.
+  /// Begins to receive a snapshot. The records of a snapshot from root or from the daemon's own uid
+  /// are stored for all users, other records only for their sender. Returns kOverloaded if another
+  /// snapshot of this user waits already, and kDenied if the caller has the overflow uid.
   virtual Result<std::unique_ptr<IncomingSnapshot>> Receive(SnapshotCaller caller) = 0;
 };
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kMicroseconds = 1e6;
 
-// In the order of display.
+// In the order in which they are displayed.
 constexpr CounterInfo kCounters[] = {
     {Counter::kBuilds, "builds_total", "", "Builds requested."},
     {Counter::kHitsMemory, "hits_total", "memory", "Builds served from this tier of the cache."},

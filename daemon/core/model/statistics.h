@@ -11,7 +11,8 @@
 
 namespace cccl_cache::daemon {
 
-/// Totals since the state directory was made. The order may change; names may not: see kCounters.
+/// Counters of the daemon, which are kept across restarts. Their order may change. Their names in
+/// kCounters must not change.
 enum class Counter : uint8_t {
   kBuilds,
   kHitsMemory,
@@ -76,22 +77,22 @@ enum class Counter : uint8_t {
   kCount,
 };
 
-/// The origin of a caller's deposit: it existed, another caller made it meanwhile, or the caller
-/// made it.
+/// How a caller got a deposit: it was stored already, another caller made it while this one waited,
+/// or this caller made it.
 enum class DepositUse : uint8_t { kFound, kJoined, kMade };
 
-/// The display of one counter. docs/internals/protocol.md lists the names, on which scripts rely.
+/// How a counter is displayed. Scripts rely on the names, which docs/internals/protocol.md lists.
 struct CounterInfo {
   Counter counter;
-  std::string_view name;   ///< "hits_total"
-  std::string_view label;  ///< "memory"; empty for none
+  std::string_view name;   ///< such as "hits_total"
+  std::string_view label;  ///< such as "memory"; empty if the counter has no label
   std::string_view help;
-  double per_unit = 1;  ///< displayed value = count / per_unit, in the shortest digits
+  double per_unit = 1;  ///< the displayed value is the count divided by this number
 };
 
 [[nodiscard]] std::span<const CounterInfo> Counters();
 
-/// The daemon's totals. Thread-safe, lock-free.
+/// The values of all counters. Thread-safe and lock-free.
 class Statistics {
  public:
   void Add(Counter counter, uint64_t amount = 1) {
@@ -106,7 +107,8 @@ class Statistics {
     for (std::atomic<uint64_t>& count : counts_) count.store(0, std::memory_order_relaxed);
   }
 
-  /// Returns one line per counter, "name{label} count", which is stored across restarts.
+  /// Returns all counters as text, to be stored until the next start: one line "name{label} count"
+  /// for each.
   [[nodiscard]] std::string Serialize() const;
   /// Adds the counters that an earlier run serialised. Unknown lines are ignored.
   void Restore(std::string_view text);

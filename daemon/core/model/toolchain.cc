@@ -35,8 +35,8 @@ ToolchainHeaders::ToolchainHeaders(std::vector<File> files, std::vector<Director
     : directories_(std::move(directories)), linked_(linked) {
   Twins twins;
   for (const File& file : files) twins[file.inode].emplace_back(file.place);
-  // Computes the digests of the entries of one directory. `from` is the length of its place with
-  // the slash.
+  // Computes the digests of all entries of one directory, and returns its own digest. `within` are
+  // the files in it. `from` is the length of its place with the slash after it.
   const auto digest_directory = [&](auto& self, std::span<const File> within,
                                     size_t from) -> Digest {
     Hasher hasher;

@@ -18,16 +18,16 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// Returns whether the client passes this option; the daemon adds some options unless the client
-// does.
+// Returns whether the client's options include this one. The daemon adds some options that the
+// client does not pass.
 bool Names(const std::vector<ParsedOption>& options, std::string_view option) {
   return std::any_of(options.begin(), options.end(), [&](const ParsedOption& parsed) {
     return std::string_view(parsed.canonical).starts_with(option);
   });
 }
 
-// Calls `visit` with every text of the request that the preprocessor reads; the value of a -D is
-// one too.
+// Calls `visit` with every text of the request that the preprocessor reads. Options count too,
+// because a -D defines text.
 void EachText(const NvrtcProgram& program, const std::vector<ParsedOption>& options,
               const std::function<void(std::string_view)>& visit) {
   visit(program.source);
@@ -56,8 +56,8 @@ PathUses UsesIn(const NvrtcProgram& program, const std::vector<ParsedOption>& op
 }
 
 struct RequestTraits {
-  TextTraits written;  // names in a text
-  TextTraits pasted;   // names that can be pasted from parts
+  TextTraits written;  // names that a text contains as a whole
+  TextTraits pasted;   // names that the preprocessor can paste (##) together from parts
 
   [[nodiscard]] bool path_token() const { return written.path_token || pasted.path_token; }
 };
@@ -108,9 +108,9 @@ bool ShowPaths(const std::vector<ParsedOption>& options) {
   });
 }
 
-// Returns the client's options with the daemon's own before them, and the toolchain's header
-// directories after the client's last -I. At the end they could become the value of an option that
-// lacks its value.
+// Returns the compiler's options: first the options that the daemon adds, then the client's. The
+// toolchain's header directories come directly after the client's last -I. After the client's last
+// option they could become its value, if that option lacks one.
 std::vector<std::string> CompilerOptions(const NvrtcProgram& program,
                                          const std::vector<ParsedOption>& parsed,
                                          const std::vector<Root>& roots,
@@ -138,7 +138,8 @@ std::vector<std::string> CompilerOptions(const NvrtcProgram& program,
   return options;
 }
 
-// Returns the hash of the paths of the plan's files, with the directories from this root on.
+// Returns the hash of the user, the view of the file system, and the directories of the plan.
+// `first_root` is the number of the first root that is covered.
 Digest ViewOf(const BuildPlan& plan, uid_t uid, size_t first_root) {
   Hasher hasher;
   hasher.AppendValue("uid", uid);
@@ -163,8 +164,8 @@ Digest FlightOf(const BuildPlan& plan) {
   return hasher.Finish();
 }
 
-// Returns for each root the index of the first root that is the same directory, which compilers
-// notice. Returns none if all differ.
+// Returns for each root the number of the first root that is the same directory. The fingerprint
+// covers this, because compilers notice equal directories. None if all directories differ.
 std::optional<std::vector<size_t>> TwinRoots(const std::vector<Root>& roots) {
   std::vector<size_t> first;
   bool any = false;

@@ -23,29 +23,34 @@
 
 namespace cccl_cache::daemon {
 
-/// Everything that follows from a request and its toolchain before any look-up.
+/// All facts that follow from a request and its toolchain alone, before any file or tier is read.
 struct BuildPlan {
   Digest fingerprint;  ///< covers the compiler's own files, not the toolchain's headers
-  Digest key;          ///< the artifact's key with an empty closure, for a build that reads no file
-  /// Hash of the fingerprint and, if the compiler reads headers, of all the toolchain's headers.
-  /// Builds with equal hashes are the same as long as they read no files outside the toolchain.
+  Digest key;          ///< the artifact's key if the build reads no file (an empty closure)
+  /// Hash of the fingerprint and, if the compiler reads headers, of all headers of the toolchain.
+  /// Builds with equal hashes have the same result if they read no files outside the toolchain.
   Digest flight;
-  /// Hash of the requester's directories, its uid and its view of the file system. The result of
-  /// one build that read files answers another one only if their hashes are equal, or after a check
-  /// of the files.
+  /// Hash of the requester's uid, directories, and view of the file system (mount namespace and
+  /// root). The result of a build that read files is also valid for a build with an equal hash. For
+  /// other builds, those files must be compared first.
   Digest view;
-  /// Like `view`, without the program's own directory.
+  /// Like `view`, but the hash does not cover the directory of the program.
   Digest view_beside_program;
-  bool includes_outside = false;           ///< an -I is outside the toolchain
-  RootDirectories directories;             ///< where the requester's files lie
-  std::vector<VisibleRoot> visible_roots;  ///< where the compiler sees them
+  bool includes_outside = false;           ///< whether an -I is outside the toolchain
+  RootDirectories directories;             ///< paths of the requester's directories on disk
+  std::vector<VisibleRoot> visible_roots;  ///< the same directories under the names that the
+                                           ///< compiler sees
   CompileJob job;
-  /// The compiler sees the real paths, and the fingerprint covers them.
+  /// Whether the compiler sees the real paths. The fingerprint then covers these paths.
   bool path_dependent = false;
-  bool base_name_token = false;    ///< __BASE_FILE__ is in the request, or can be pasted
-  bool function_token = false;     ///< __PRETTY_FUNCTION__ is in the request, or can be pasted
-  std::string uncacheable_reason;  ///< empty: cacheable, as far as the request shows
-  /// For each root: the prefix of the client's own names, which the compiler sees as /cccl-root-N/.
+  bool base_name_token = false;    ///< whether __BASE_FILE__ is in the request, or can be pasted
+                                   ///< from parts
+  bool function_token = false;     ///< whether __PRETTY_FUNCTION__ is in the request, or can be
+                                   ///< pasted
+  std::string uncacheable_reason;  ///< why the result must not be cached; empty if the request
+                                   ///< shows no reason
+  /// For each root: the prefix that the client's names of its files have. The compiler sees the
+  /// prefix /cccl-root-N/ instead.
   std::vector<std::string> client_prefixes;
   // Inputs of the fingerprint besides the request.
   std::vector<ParsedOption> options;
@@ -53,26 +58,29 @@ struct BuildPlan {
 };
 
 struct PlanOptions {
-  uid_t uid = 0;                      ///< the requester
-  bool force_path_dependent = false;  ///< an earlier compile showed paths in the output
-  /// The daemon's own view of the file system. If a client has another view, its paths never mean
-  /// the toolchain's directories. None: unknown, and all clients are assumed to have the same view.
+  uid_t uid = 0;                      ///< uid of the requester
+  bool force_path_dependent = false;  ///< whether an earlier compile showed paths in the output
+  /// The daemon's own view of the file system. In a client with another view, no path is a
+  /// directory of the toolchain. None: the view is unknown, and all clients are assumed to have the
+  /// same view.
   std::optional<FilesView> own_view = std::nullopt;
 };
 
-/// Returns the plan: applies the option rules, lays out the roots, computes the fingerprint.
-/// kInvalidRequest names the field or option. Pure.
+/// Applies the option rules, lays out the roots and computes the fingerprint. kInvalidRequest: the
+/// message names the invalid field or option. Reads no file and has no side effects.
 [[nodiscard]] Result<BuildPlan> PlanBuild(std::shared_ptr<const BuildRequest> request,
                                           ToolchainPtr toolchain, const PlanOptions& options);
 
-/// Returns the uses of paths in all texts of the request; they also affect the paths in its files.
+/// Returns how the texts of the request use paths, for example in assertions. The scan of the files
+/// that the compiler reads needs this result, because macros of the request may be used there.
 [[nodiscard]] PathUses PathUsesOf(const BuildPlan& plan);
 
-/// Returns the options that the compiler applies: the request's own, then those from NVRTC's
+/// Returns the options that the compiler applies: first those of the request, then those in NVRTC's
 /// environment variable.
 [[nodiscard]] std::vector<std::string> OptionsOf(const BuildRequest& request);
 
-/// Returns kInvalidRequest, with the name of the text, if NVRTC would not read a text to its end.
+/// Returns kInvalidRequest, with the name of the text, if a text contains a NUL byte. NVRTC would
+/// read such a text only up to that byte.
 [[nodiscard]] Status CheckTexts(const BuildRequest& request);
 
 }  // namespace cccl_cache::daemon

@@ -24,7 +24,8 @@ std::string Absolute(std::string_view path, std::string_view working_directory) 
                      WithoutTrailingSlashes(path));
 }
 
-// A directory inside a toolchain: the index of its header directory, and the path below it.
+// A directory in a toolchain: the index of the header directory that contains it, and the path
+// below that directory.
 struct ToolchainPlace {
   size_t index = 0;
   std::string below;  // "" or "/cub"
@@ -42,7 +43,7 @@ std::optional<ToolchainPlace> FindPlace(std::string_view path, const Toolchain& 
   std::optional<ToolchainPlace> best;
   const auto consider = [&](size_t index, std::string_view directory) {
     const auto below = Below(path, directory);
-    // Takes the deepest header directory: include/cccl is one inside of include.
+    // Header directories can be nested, like include/cccl in include. The innermost one is used.
     if (below && (!best || below->size() < best->below.size())) {
       best = ToolchainPlace{index, std::string(*below)};
     }
@@ -72,7 +73,7 @@ Root IncludeRoot(size_t number, std::string_view named, const BuildRequest& requ
   const bool path_dependent = layout.path_dependent;
   Root root;
   const std::string path = Absolute(named, request.working_directory);
-  // The prefix with which compilers name files in this root.
+  // In messages, compilers put this prefix before the names of files in this root.
   root.client_prefix = named;
   if (!named.ends_with('/')) root.client_prefix += '/';
   root.mount.target = path;

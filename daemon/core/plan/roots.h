@@ -16,27 +16,29 @@
 
 namespace cccl_cache::daemon {
 
-/// The working directory that compilers see.
+/// The working directory that compilers see instead of the client's.
 inline constexpr std::string_view kCanonicalWorkingDirectory = "/cccl-work";
 
 /// One directory in which an NVRTC build looks for headers. Root 0 is the directory of the
-/// program's name. Each -I follows, then the toolchain's headers if the client asked for them.
+/// program's name. The directory of each -I follows, then the toolchain's header directories if the
+/// client asked for them.
 struct Root {
   FingerprintRoot fingerprint;
-  Mount mount;  ///< an empty target: there is none (a relative name without a working directory)
+  Mount mount;  ///< the target is empty if the path is relative and there is no working directory
   std::string for_compiler;   ///< the value of --include-path; empty for root 0
-  std::string client_prefix;  ///< prefix of the client's own names in it
+  std::string client_prefix;  ///< the prefix that the client's names of files in this root have
 };
 
 struct RootLayout {
   bool path_dependent = false;
-  /// The client's view of the file system differs from the daemon's, so its paths never mean a
-  /// toolchain's directories.
+  /// Whether the client's view of the file system differs from the daemon's. The client's paths are
+  /// then never taken for directories of a toolchain.
   bool elsewhere = false;
 };
 
-/// Returns the roots of an NVRTC build in search order. A toolchain's directories are recognised by
-/// their paths alone. The disk is not read: it may hang, and users may see different files.
+/// Returns the roots of an NVRTC build in search order. The directories of a toolchain are
+/// recognised by their paths alone. The disk is not read, because it may hang and users may see
+/// different files.
 [[nodiscard]] std::vector<Root> LayOutRoots(const BuildRequest& request,
                                             const std::vector<ParsedOption>& options,
                                             const Toolchain& toolchain, const RootLayout& layout);
@@ -44,23 +46,24 @@ struct RootLayout {
 /// Returns the program's name, or NVRTC's default for a program without one.
 [[nodiscard]] std::string_view ProgramName(const NvrtcProgram& program);
 
-/// Returns the compiler's text with the client's own names in place of the canonical ones.
+/// Returns a text of the compiler in which canonical names (/cccl-root-N/...) are replaced by the
+/// client's own names.
 [[nodiscard]] std::string WithClientNames(const BuildPlan& plan, std::string_view text);
 
-/// Returns whether a cubin or PTX has canonical names, so that it shows paths in a way that the
-/// plan did not foresee.
+/// Returns whether a cubin or PTX contains canonical names (/cccl-root-N/...). If so, the output
+/// shows paths although the plan did not expect that.
 [[nodiscard]] bool ShowsCanonicalNames(const BuildPlan& plan, const Artifact& artifact);
 
-/// A text to look for in a compiler's output, verbatim or as PTX writes string constants.
-/// Immutable.
+/// A text that is searched for in a compiler's output. PTX may contain it verbatim or as a string
+/// constant, which is a list of numbers. Immutable.
 class ShownText {
  public:
   explicit ShownText(std::string_view text);
 
-  /// Returns whether a cubin or PTX has the text. (LTO-IR and OptiX-IR always have the compiler's
-  /// names, which mean nothing.)
+  /// Returns whether a cubin or PTX contains the text. LTO-IR and OptiX-IR are not searched: they
+  /// always contain the compiler's file names, so a match would prove nothing.
   [[nodiscard]] bool In(const Artifact& artifact) const;
-  /// Returns whether a string constant of PTX has the text; its characters are numbers there.
+  /// Returns whether a string constant of PTX contains the text, as a list of character codes.
   [[nodiscard]] bool InStrings(const Artifact& artifact) const;
 
  private:

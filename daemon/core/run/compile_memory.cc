@@ -14,8 +14,8 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Calls `add` with the rest of each #include line. The lines only group similar programs, so
-/// comments are not skipped.
+/// Calls `add` with the text of each #include line from the word "include" on. Comments are not
+/// skipped: the lines only group similar programs, so a wrong line does no harm.
 template <typename Add>
 void ForEachInclude(std::string_view source, Add add) {
   constexpr std::string_view kBlanks = " \t";
@@ -157,7 +157,7 @@ void CompileMemory::End(const Running& running) {
 }
 
 void CompileMemory::Learn(Account account, const Digest& kind, const Running& running) {
-  constexpr uint64_t kWeight = 16;  // weight of the remembered peak against that of a smaller peak
+  constexpr uint64_t kWeight = 16;  // weight of the old estimate against a smaller new peak
   const uint64_t peak = running.peak_bytes;
   if (uint64_t* const known = needed_.Use(kind)) {
     if (peak > *known) {

@@ -20,27 +20,27 @@
 
 namespace cccl_cache::daemon {
 
-/// The expected memory of running compiles, and its limit. The estimate for a compile comes from
-/// earlier compiles of its kind. Thread-safe.
+/// Tracks the expected memory of running compiles and enforces its limit. The estimate for a
+/// compile comes from earlier compiles of its kind. Thread-safe.
 ///
 /// All compiles share three quarters of the limit. A compile that needs more counts as three
-/// quarters, so that it can run. The last quarter is a reserve for callers' compiles that would
-/// have to wait for the shared part: of accounts with few running compiles, of root, and of the
-/// daemon's own user. An account without a running compile may always start a compile of at most
-/// `kUnknownBytes`, which is also the estimate for unknown kinds.
+/// quarters, so that it can run. The last quarter is a reserve for compiles with a waiting caller
+/// that do not fit into the shared part. The reserve serves accounts whose compiles use little
+/// memory, root, and the daemon's own user. An account without a running compile may always start a
+/// compile of at most `kUnknownBytes`, which is also the estimate for unknown kinds.
 ///
-/// FairQueue decides which of its items gets memory next. Compiles without a waiting caller (idle
-/// compiles) start only while no item waits for memory.
+/// FairQueue decides which of its items gets memory next. An idle compile is one without a waiting
+/// caller. It starts only while no item of FairQueue waits for memory.
 class CompileMemory {
  public:
-  /// Compiles of one account that need about the same memory. A user's estimates come only from
-  /// that user's compiles.
+  /// A group of compiles that need about the same memory. It belongs to one account, so that a
+  /// user's estimates depend only on the user's own compiles.
   struct Kind {
     Account account{0};
-    Digest kind;      ///< covers the program's headers and its size
-    Digest any_like;  ///< covers only the compiler; used for unknown kinds
+    Digest kind;      ///< covers the account, the toolchain, the program's #include lines and size
+    Digest any_like;  ///< covers only the account and the toolchain; used if `kind` is unknown
   };
-  /// A part of the limit.
+  /// The reserve, or the part that all compiles share.
   struct Part {
     [[nodiscard]] uint64_t free() const { return bytes - taken; }
     const uint64_t bytes;
@@ -60,11 +60,13 @@ class CompileMemory {
     Running(const Running&) = delete;
     Running& operator=(const Running&) = delete;
 
-    /// Returns whether its memory belongs to the shared part.
+    /// Returns whether the memory was taken from the shared part.
     [[nodiscard]] bool is_shared() const { return taken_.of == &memory_.shared_; }
 
-    uint64_t peak_bytes = 0;  ///< as in CompileJob; 0 for no new estimate
-    bool ended = false;       ///< whether it was not stopped, so that `peak_bytes` is its full need
+    uint64_t peak_bytes = 0;  ///< peak memory of the compile (CompileJob::peak_bytes); 0: the
+                              ///< estimate does not change
+    bool ended = false;       ///< whether the compile was not stopped, so that `peak_bytes` is its
+                              ///< full need
 
    private:
     friend class CompileMemory;
@@ -76,33 +78,33 @@ class CompileMemory {
 
   static constexpr size_t kMaxKinds = 4096;
   static constexpr size_t kMaxKindsPerAccount = 256;
-  /// The expected memory of a compile of an unknown kind: twice the need of NVRTC 13.0 for a
-  /// program over CUB's blocks (docs/internals/decisions/0057).
+  /// The expected memory of a compile of an unknown kind. It is twice the memory that NVRTC 13.0
+  /// needs for a program that uses CUB's block algorithms (docs/internals/decisions/0057).
   static constexpr uint64_t kUnknownBytes = 512ull << 20;
 
-  /// `limit` is in bytes; 0 for none. `freed` is called when an idle compile has freed its memory,
-  /// without a lock. It may be empty.
+  /// `limit` is in bytes; 0: no limit. `freed` is called after an idle compile has freed its
+  /// memory, with no lock held. `freed` may be empty.
   CompileMemory(uint64_t limit, Statistics& statistics, std::function<void()> freed = {});
   CompileMemory(const CompileMemory&) = delete;
   CompileMemory& operator=(const CompileMemory&) = delete;
 
-  /// Returns the kind of a job for this account. Reads its text once.
+  /// Returns the kind of this job if the account runs it. Reads the program's text once.
   [[nodiscard]] static Kind KindOf(const CompileJob& job, Account account);
 
-  /// Starts a compile for which a caller of the kind's account waits. Returns null if its memory
-  /// does not fit now. Its peak updates the kind's estimate. `may_share`: whether it may use the
-  /// shared part.
+  /// Starts a compile for which a caller of the kind's account waits. Returns null if the memory
+  /// does not fit now. At its end the compile updates the estimate of the kind with its peak
+  /// memory. `may_share`: whether the compile may use the shared part.
   [[nodiscard]] RunningPtr TryStart(const Kind& kind, bool may_share = true);
   /// Blocks until an idle compile may start. Returns null if `stop` was requested first.
   [[nodiscard]] RunningPtr StartIdle(const Kind& kind, std::stop_token stop);
-  /// Report the beginning and the end of an item's wait for memory.
+  /// The caller reports with these when an item of FairQueue begins and ends to wait for memory.
   void BeginWait();
   void EndWait();
 
   /// Returns the expected memory in bytes of a compile of this kind.
   [[nodiscard]] uint64_t Expected(const Kind& kind) const;
   [[nodiscard]] MemoryActivity activity() const;
-  /// Returns whether items wait for memory.
+  /// Returns whether items of FairQueue wait for memory.
   [[nodiscard]] bool items_wait() const;
 
  private:
@@ -112,10 +114,12 @@ class CompileMemory {
   };
 
   [[nodiscard]] uint64_t ExpectedOf(const Kind& kind) const REQUIRES(mutex_);
-  /// Returns the compile's part of the reserve, if it may use the reserve now.
+  /// Returns memory of the reserve for the compile. None if the compile may not use the reserve
+  /// now.
   [[nodiscard]] std::optional<Taken> OfReserve(const Kind& kind, uint64_t bytes) REQUIRES(mutex_);
   void End(const Running& running);
-  /// A larger peak raises the estimate at once. A smaller peak lowers it gradually.
+  /// Updates the estimate of a kind. A larger peak raises it at once; a smaller peak lowers it
+  /// gradually.
   void Learn(Account account, const Digest& kind, const Running& running) REQUIRES(mutex_);
 
   const uint64_t limit_;
@@ -127,7 +131,8 @@ class CompileMemory {
       {.max_entries = kMaxKinds, .max_entries_per_user = kMaxKindsPerAccount}};
   size_t items_waiting_ GUARDED_BY(mutex_) = 0;
   size_t idle_waiting_ GUARDED_BY(mutex_) = 0;
-  std::map<Account, Use> used_by_ GUARDED_BY(mutex_);  ///< by callers' compiles; without zeros
+  std::map<Account, Use> used_by_ GUARDED_BY(mutex_);  ///< compiles with a waiting caller; accounts
+                                                       ///< without one have no entry
   Part reserve_ GUARDED_BY(mutex_);
   Part shared_ GUARDED_BY(mutex_);
 };

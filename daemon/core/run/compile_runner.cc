@@ -20,7 +20,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Returns whether the preamble, and not the time or the files, may have caused the error.
+/// Returns whether the preamble may have caused the error. Timeouts and missing files have other
+/// causes.
 bool IsOfPreamble(const Error& error) {
   return error.code == ErrorCode::kWorkerCrashed || error.code == ErrorCode::kOutOfMemory ||
          error.useless_precompiled;
@@ -48,11 +49,13 @@ bool IsIdle(CompilePurpose purpose) {
   return purpose == CompilePurpose::kShadowCheck || purpose == CompilePurpose::kShadowLink;
 }
 
-/// Limit of the time to compare a preamble's files. Thousands of known digests take far less, and a
-/// parse takes no longer.
+/// Maximum time to compare the files of a preamble with the caller's. If their digests are known,
+/// the comparison of thousands of files takes far less. A parse of the files takes no longer than
+/// this.
 constexpr std::chrono::milliseconds kPatience{1'000};
 
-/// Passes the result of a comparison to a thread that may not wait any more. Thread-safe.
+/// Passes the result of a comparison to a thread that waits for it. That thread may stop waiting
+/// before the result is there. Thread-safe.
 class Finding {
  public:
   void Put(Result<bool> result) {
@@ -73,20 +76,22 @@ class Finding {
   std::optional<Result<bool>> result_ GUARDED_BY(mutex_);
 };
 
-/// Returns whether the closure may have files of the toolchain, which are not scanned for paths.
+/// Returns whether the closure contains files of the toolchain. They are not scanned for uses of
+/// paths, so they may show paths as text.
 bool LooksInToolchain(const Closure& closure) {
   return std::ranges::any_of(closure.entries, [](const ClosureEntry& entry) {
     return entry.kind == FileKind::kToolchain;
   });
 }
 
-/// Returns the plan of the same program, compiled to PTX alone.
+/// Returns the plan to compile the same program to PTX instead of other outputs.
 BuildPlan ToPtx(BuildPlan plan) {
   plan.job.options = OptionsToPtx(std::move(plan.job.options));
   return plan;
 }
 
-/// Returns the order of a second compile, whose output is searched for paths.
+/// Returns the order for a second compile of the same build, whose output is only searched for
+/// paths.
 CompileOrder ToSearch(CompileOrder order) {
   order.purpose = CompilePurpose::kPathSearch;
   order.first_question = nullptr;
@@ -181,8 +186,9 @@ void CompileRunner::Judge(const BuildPlan& plan, Attempt attempt, FlightResult* 
   flight_result->shows_paths = ShowsCanonicalNames(plan, *flight_result->output.artifact);
 }
 
-// LTO-IR and OptiX-IR always hold file names, without meaning, and can't be searched for texts.
-// Linking LTO-IR alone would not help, because a link drops functions that no kernel calls.
+// The PTX of the program is searched instead of its LTO-IR or OptiX-IR: those always contain file
+// names, which the search can't tell from paths shown as text. To link the LTO-IR and search the
+// result would not help, because a link drops functions that no kernel calls.
 bool CompileRunner::PtxShowsPaths(const BuildPlan& plan, const CompileOrder& order,
                                   const Closure& closure, const std::stop_token& stop) {
   const BuildPlan ptx = ToPtx(plan);
@@ -194,7 +200,7 @@ std::optional<bool> CompileRunner::ShowsPaths(const BuildPlan& ptx, const Attemp
                                               const Closure& closure) {
   parts_.statistics.Add(Counter::kPathProofs);
   if (!attempt.output || !attempt.output->succeeded) return std::nullopt;
-  // PTX of files that have changed meanwhile proves nothing.
+  // If the files have changed since the first compile, this PTX proves nothing about its output.
   if (attempt.record.closure != closure) return std::nullopt;
   return ShowsCanonicalNames(ptx, *attempt.output->artifact);
 }
@@ -234,7 +240,7 @@ CompileRunner::Attempt CompileRunner::CompileOnce(const BuildPlan& plan, const C
 
 bool CompileRunner::HasPreambles(const BuildPlan& plan, const CompileOrder& order) const {
   const Caller& caller = order.caller;
-  // Shadow checks compare compiles of the whole program.
+  // Shadow checks compare compiles of the whole program, so they use no preamble.
   if (parts_.preambles == nullptr || IsIdle(order.purpose)) return false;
   if (parts_.compiler.KeepsApart(*plan.job.toolchain, caller.peer.account())) return false;
   if (caller.files == nullptr) return caller.peer.uid != kOverflowUid;
@@ -260,7 +266,8 @@ CompileRunner::FoundPreamble CompileRunner::FindPreamble(const BuildPlan& plan,
   }
   FoundPreamble found;
   for (const Digest& key : keys) {
-    // The daemon has the files of a caller that sends them only after it has asked for them.
+    // For a caller that sends its files, the preamble can't be requested here: the daemon has these
+    // files only after a compile has asked for them.
     if (order.caller.files == nullptr) {
       WantPreamble(plan, order.caller.peer, preamble, key, nullptr);
     }
@@ -286,7 +293,7 @@ std::optional<CompileRunner::Attempt> CompileRunner::CompileRest(const BuildPlan
   if (!adopted) return std::nullopt;
   if (!*adopted) return Ended(prepared, adopted->error());
   if (!**adopted) {
-    // A file that the caller does not send does not count against the preamble.
+    // If the caller failed to send a file, it is unknown whether the preamble is up to date.
     preamble->untrue = sent == nullptr || !sent->failed();
     return std::nullopt;
   }
@@ -300,7 +307,8 @@ std::optional<CompileRunner::Attempt> CompileRunner::CompileRest(const BuildPlan
       parts_.preambles->Blame(preamble->key, parsed);
       return std::nullopt;
     }
-    // The program causes the names: other programs with the same preamble show none.
+    // These names come from this program, so the preamble is kept: other programs may use it
+    // without showing such names.
     if (attempt.record.traits.function_tokens || ShowsMangledNames(*output->artifact)) {
       parts_.statistics.Add(Counter::kPchFailures);
       return std::nullopt;
@@ -317,7 +325,8 @@ std::optional<CompileRunner::Attempt> CompileRunner::CompileRest(const BuildPlan
     if (order.purpose == CompilePurpose::kCaller) parts_.statistics.Add(Counter::kPchBuilds);
     output.value().precompiled_headers = true;
   } else if (!cancelled) {
-    // A compile failure must also be the same as without the preamble.
+    // The program is compiled again without the preamble, so that a compile error has the same text
+    // as without a preamble.
     parts_.statistics.Add(Counter::kPchFailures);
     if (!output && IsOfPreamble(output.error())) parts_.preambles->Blame(preamble->key, parsed);
     if (!output) parts_.preambles->Drop(preamble->key, parsed);
@@ -344,8 +353,8 @@ CompileRunner::Prepared CompileRunner::Prepare(const BuildPlan& plan, const Comp
                     ended_for_paths};
   prepared.job.requester = order.caller.peer.uid;
   prepared.job.account = order.caller.peer.account();
-  // Linkers and libNVVM get all their inputs in the request. A worker that asks for a file was
-  // captured.
+  // Linkers and libNVVM get all inputs in the request, so their workers may not ask for files. A
+  // worker that asks nevertheless is under an attacker's control.
   if (plan.job.request->kind() == BuildKind::kNvrtc) {
     prepared.job.files = prepared.recorder;
   }
@@ -390,13 +399,15 @@ void CompileRunner::NoteMiss(const BuildPlan& plan, const CompileOrder& order,
   if (!good) return;
   const Closure& closure = attempt.record.closure;
   const bool reads_own = ReadsOwnDirectory(closure);
-  // The preamble may still be true for programs without such files.
+  // The program reads files in its own directory. The preamble is kept, because it may be up to
+  // date for programs that read no such files.
   const bool serves_others = reads_own && found.key == preamble.key;
   if (found.untrue && !serves_others) parts_.preambles->Drop(found.key, found.parsed);
   const Peer& peer = order.caller.peer;
   const Digest& key = reads_own ? preamble.key_in_directory : preamble.key;
   const bool files_are_sent = order.caller.files != nullptr;
-  // If there was no preamble, the next miss requests it and is the first to use it.
+  // If no preamble was found, nothing is requested here: FindPreamble requests the preamble for the
+  // next program, which can then wait for it.
   if (files_are_sent || found.parsed != nullptr) {
     WantPreamble(plan, peer, preamble, key, files_are_sent ? Recall(plan, closure) : nullptr);
   }
@@ -434,7 +445,8 @@ std::optional<Result<bool>> RevalidateClosure(BlockingPool& checks, Account acco
                                               const std::shared_ptr<ClosureRecorder>& recorder,
                                               const ParsedPreamblePtr& parsed,
                                               const std::stop_token& stop) {
-  // The toolchain's headers are compared in memory, so that no file system can hang.
+  // If the preamble has only headers of the toolchain, the comparison is done in memory and can't
+  // hang.
   if (!parsed->record.asked) return recorder->Adopt(parsed->record);
   const auto finding = std::make_shared<Finding>();
   const Status added = checks.Add(

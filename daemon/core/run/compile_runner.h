@@ -33,29 +33,34 @@ namespace cccl_cache::daemon {
 /// The purpose of a compile. Statistics count only compiles for callers.
 enum class CompilePurpose {
   kCaller,
-  kPathSearch,   ///< its output is searched for paths and is no answer
-  kShadowCheck,  ///< of a cached entry
-  kShadowLink,   ///< of a cached entry, to compare the links of its LTO-IR
+  kPathSearch,   ///< a second compile, whose output is only searched for paths
+  kShadowCheck,  ///< an idle compile that checks a cached entry
+  kShadowLink,   ///< an idle link of the LTO-IR of a cached entry, for a comparison
 };
 
 /// The caller and the purpose of a compile.
 struct CompileOrder {
-  Caller caller;  ///< its files are read
-  /// Called at the first question about a file outside the toolchain, before the answer, on the
-  /// thread that answers it. May be empty.
+  Caller caller;  ///< the compile reads this caller's files
+  /// Called when the compiler first asks for a file outside the toolchain, before the answer, on
+  /// the thread that answers. May be empty.
   std::function<void()> first_question = {};
-  /// Wraps the caller's files, to observe waits for them. May be empty.
+  /// Wraps the caller's files, so that the wrapper can observe how long the compile waits for them.
+  /// May be empty.
   std::function<std::unique_ptr<RequesterFiles>(std::unique_ptr<RequesterFiles>)> around_files = {};
   CompilePurpose purpose = CompilePurpose::kCaller;
-  CompileMemory::Running* memory = nullptr;  ///< null for an idle compile, which waits for memory
-  /// Recorded files, used instead of the caller's files. Null: the caller's present files are read.
+  CompileMemory::Running* memory = nullptr;  ///< null for an idle compile, for which Run waits for
+                                             ///< memory
+  /// Files recorded by an earlier build, which are used instead of the caller's files. Null: the
+  /// caller's present files are read.
   AnsweredFilesPtr recalled = nullptr;
 };
 
-/// Returns the files of a build with this closure, for a compile without its caller.
+/// Returns the files that a build with this closure has read, as recorded. An idle compile can use
+/// them when the caller is gone.
 [[nodiscard]] AnsweredFilesPtr Recall(const BuildPlan& plan, Closure closure);
 
-/// Runs the compile of a flight, and decides whether and how the result may be cached. Thread-safe.
+/// Runs the compile of a flight (one compile that may answer several equal builds). Decides whether
+/// the result may be cached, and under which conditions. Thread-safe.
 class CompileRunner {
  public:
   struct Parts {
@@ -63,13 +68,14 @@ class CompileRunner {
     Compiler& compiler;
     FileAccess& files;
     Statistics& statistics;
-    PreamblePool* preambles = nullptr;  ///< null for none
-    BlockingPool* checks = nullptr;     ///< for looks at the files of preambles; set if `preambles`
-                                        ///< is
-    BlockingPool* sent_checks = nullptr;  ///< as `checks`, for callers that send their files
-    /// Null: no background work for callers that send their files.
+    PreamblePool* preambles = nullptr;    ///< null: no precompiled headers are used
+    BlockingPool* checks = nullptr;       ///< threads that compare the files of preambles; not null
+                                          ///< if `preambles` is set
+    BlockingPool* sent_checks = nullptr;  ///< like `checks`, for callers that send their files
+    /// Contents that callers have sent. Null: callers that send their files get no background
+    /// compiles.
     std::shared_ptr<SentContents> sent_contents = nullptr;
-    CompileMemory* memory = nullptr;  ///< null: idle compiles start regardless of their need
+    CompileMemory* memory = nullptr;  ///< null: idle compiles start without regard to memory
   };
 
   /// The parts must outlive the runner.
@@ -81,10 +87,11 @@ class CompileRunner {
   [[nodiscard]] FlightResult Run(const BuildPlan& plan, CompileOrder order, std::stop_token stop);
 
  private:
-  /// As Run, without the wait for memory.
+  /// As Run, but an idle compile does not wait for memory.
   FlightResult RunNow(const BuildPlan& plan, const CompileOrder& order, std::stop_token stop);
-  /// Returns whether the program shows paths as text, for outputs that can't be searched. Blocks
-  /// for a compile to PTX. True if that fails or reads other files than `closure`.
+  /// Returns whether the program shows paths as text. Used for LTO-IR and OptiX-IR, which can't be
+  /// searched. Blocks while the program is compiled to PTX. Also true if that compile fails or
+  /// reads other files than `closure`.
   bool PtxShowsPaths(const BuildPlan& plan, const CompileOrder& order, const Closure& closure,
                      const std::stop_token& stop);
   struct Attempt {
@@ -95,8 +102,8 @@ class CompileRunner {
     /// Whether the searched PTX shows paths as text. None if no PTX was searched.
     std::optional<bool> ptx_shows_paths = std::nullopt;
   };
-  /// Returns whether the compile of a program to PTX shows its paths as text, and counts the
-  /// compile. None if it failed or read other files than `closure`.
+  /// Returns whether the PTX of a program shows the program's paths as text. Counts the compile in
+  /// the statistics. None if the compile failed or read other files than `closure`.
   std::optional<bool> ShowsPaths(const BuildPlan& ptx, const Attempt& attempt,
                                  const Closure& closure);
   Attempt CompileWithRetry(const BuildPlan& plan, const CompileOrder& order, std::stop_token stop);
@@ -107,20 +114,21 @@ class CompileRunner {
   /// A parsed preamble with which a program may begin.
   struct FoundPreamble {
     Digest key;
-    ParsedPreamblePtr parsed;  ///< null if there is none
+    ParsedPreamblePtr parsed;  ///< null if no preamble was found
     bool untrue = false;       ///< whether the caller's files differ from the parsed files
   };
-  /// Waits for a preamble in the parser if the wait is expected to save time.
+  /// Returns a preamble with which the program begins. If the preamble is being parsed, waits for
+  /// it as long as that is expected to save time.
   FoundPreamble FindPreamble(const BuildPlan& plan, const CompileOrder& order,
                              const Preamble& preamble, const CompileLimits& limits,
                              const std::stop_token& stop);
-  /// Compiles the rest of the program after the preamble. Returns none if that is impossible or
-  /// failed. For LTO-IR, first compiles to PTX and searches that for names that a preamble may
-  /// change.
+  /// Compiles only the rest of the program, after the preamble. Returns none if that is impossible
+  /// or failed. For LTO-IR, also compiles to PTX, and searches the PTX for paths and for names that
+  /// a preamble may change.
   std::optional<Attempt> CompileRest(const BuildPlan& plan, const CompileOrder& order,
                                      FoundPreamble* preamble, const CompileLimits& limits,
                                      std::stop_token stop);
-  /// A job of the plan, with the files that it reads.
+  /// A job of the plan, with the recorder that answers its questions about files.
   struct Prepared {
     CompileJob job;
     std::shared_ptr<ClosureRecorder> recorder;
@@ -129,11 +137,12 @@ class CompileRunner {
   Prepared Prepare(const BuildPlan& plan, const CompileOrder& order);
   [[nodiscard]] bool HasPreambles(const BuildPlan& plan, const CompileOrder& order) const;
   static Attempt Ended(const Prepared& prepared, Result<CompileOutput> output);
-  /// `key` is one of the preamble's keys. `files` as in CompileOrder::recalled.
+  /// Requests the parse of a preamble. `key` is one of the two keys of the preamble. `files` is as
+  /// for CompileOrder::recalled.
   void WantPreamble(const BuildPlan& plan, const Peer& peer, const Preamble& preamble,
                     const Digest& key, AnsweredFilesPtr files);
-  /// Records that the whole program was compiled in this time, because the found preamble was of no
-  /// use.
+  /// Records a compile of the whole program that took this time, because no preamble was found or
+  /// the found preamble could not be used.
   void NoteMiss(const BuildPlan& plan, const CompileOrder& order, const Preamble& preamble,
                 const FoundPreamble& found, const Attempt& attempt, std::chrono::microseconds time);
   void Judge(const BuildPlan& plan, Attempt attempt, FlightResult* flight_result);
@@ -142,14 +151,14 @@ class CompileRunner {
 
   const Parts parts_;
   const CompileLimits limits_;
-  // Shared with recorders, which may outlive their compiles if a disk hangs.
+  // Shared with the recorders of compiles. A recorder may outlive its compile if a disk hangs.
   const std::shared_ptr<KnownFileTraits> known_traits_ =
       std::make_shared<KnownFileTraits>(std::chrono::steady_clock::now);
 };
 
-/// Returns the result of ClosureRecorder::Adopt for the record of this preamble, from a thread that
-/// looks at this user's files. None if the result came too late, or the daemon stops. The recorder
-/// can't be used after that.
+/// Compares the caller's files with the record of this preamble (ClosureRecorder::Adopt), on a
+/// thread of `checks`. Returns the result of the comparison. None if the result came too late, or
+/// the daemon stops; the recorder can't be used after that.
 [[nodiscard]] std::optional<Result<bool>> RevalidateClosure(
     BlockingPool& checks, Account account, const std::shared_ptr<ClosureRecorder>& recorder,
     const ParsedPreamblePtr& parsed, const std::stop_token& stop);

@@ -20,20 +20,22 @@ namespace cccl_cache::daemon {
 namespace {
 
 constexpr std::chrono::milliseconds kLookAgain{100};
-// Enough for a node with more slots, because few hits are checked.
+// Maximum number of threads. More are not needed on a node with more slots, because few hits are
+// checked.
 constexpr size_t kMaxThreads = 32;
 
-// Copies of the request's texts: one in the request and two in its plan.
+// The number of copies of a request's texts: one in the request and two in its plan.
 constexpr size_t kCopiesInPlan = 3;
 
-// Without a seed, NVRTC gives unnamed entities new names in each compile.
+// Returns whether each compile of the plan makes the same bytes. Without a seed, NVRTC gives
+// unnamed entities new names in each compile.
 bool Repeatable(const BuildPlan& plan) {
   return plan.job.request->kind() != BuildKind::kNvrtc ||
          plan.job.toolchain->capabilities.random_seed;
 }
 
-// Returns the plan that links this LTO-IR alone to PTX, with the toolchain and the architecture of
-// the plan that compiled it.
+// Returns the plan that links this LTO-IR, without other inputs, to PTX. The toolchain and the
+// architecture are those of `plan`, which compiled it.
 BuildPlan ToLink(BuildPlan plan, const std::string& ltoir) {
   constexpr std::string_view kArchitecture = "--gpu-architecture";
   LinkProgram link;
@@ -89,7 +91,7 @@ void IdleJobs::MakeRoom() {
     const MutexLock lock(mutex_);
     const size_t busy = busy_();
     const size_t room = busy < bounds_.slots ? bounds_.slots - busy : 0;
-    // The oldest jobs continue.
+    // The oldest jobs continue; the newer jobs are stopped.
     if (running_.size() > room) {
       stopped.assign(std::next(running_.begin(), static_cast<ptrdiff_t>(room)), running_.end());
     }
@@ -176,7 +178,7 @@ std::string ShadowChecks::DifferenceOf(const Sample& sample, const Artifact& aga
 bool ShadowChecks::LinkAlike(const BuildPlan& plan, const ArtifactPart& kept,
                              const ArtifactPart& again, CompileOrder order,
                              const std::stop_token& stop) {
-  // Another toolchain, with the same NVRTC, made the entry.
+  // The entry was made by another toolchain, which has the same NVRTC and an nvJitLink.
   if (!plan.job.toolchain->nvjitlink) return true;
   order.purpose = CompilePurpose::kShadowLink;
   const FlightResult one = parts_.runner.Run(ToLink(plan, kept.bytes), order, stop);

@@ -25,29 +25,30 @@ bool IsLtoIr(std::string_view option) { return option.starts_with("--dlink-time-
 bool IsOptixIr(std::string_view option) { return option.starts_with("--optix-ir"); }
 bool IsIntermediateCode(std::string_view option) { return IsLtoIr(option) || IsOptixIr(option); }
 
-/// OptiX-IR is written before the optimizer has finished, so it shows the order of template
-/// instantiations. Debug information shows their names. Both differ with a parsed preamble
-/// (docs/internals/decisions/0012).
+/// Returns whether an option makes the output differ if the preamble was parsed in advance.
+/// OptiX-IR shows the order of template instantiations, because it is written before the optimizer
+/// has finished. Debug information shows their names (docs/internals/decisions/0012).
 bool ShowsParsing(std::string_view option) {
   return IsOptixIr(option) || option == "--device-debug";
 }
 
 bool MakesLtoIr(const CompileJob& job) { return std::ranges::any_of(job.options, IsLtoIr); }
 
-/// Returns the options for the parse of the preamble. The compiler also accepts for LTO-IR a
-/// preamble that was parsed for PTX. The compile to LTO-IR and the searched compile to PTX thus
-/// share a preamble.
+/// Returns the options with which the preamble is parsed. For LTO-IR these are the options for PTX,
+/// because the compiler accepts such a preamble for LTO-IR too. So one preamble serves both the
+/// compile to LTO-IR and the compile to PTX that is searched.
 std::vector<std::string> OptionsToParse(const CompileJob& job) {
   return MakesLtoIr(job) ? OptionsToPtx(job.options) : job.options;
 }
 
-/// Returns the directory with its slash, or an empty text without a directory.
+/// Returns the directory part of a name, with the slash at its end. Empty if there is no slash.
 std::string_view DirectoryOf(std::string_view name) { return name.substr(0, name.rfind('/') + 1); }
 
 std::string_view BaseNameOf(std::string_view name) { return name.substr(name.rfind('/') + 1); }
 
-/// Returns whether the program lies in one of the toolchain's own directories. Closures don't list
-/// single names in them, so no check could find that the preamble included the program itself.
+/// Returns whether the program is in one of the toolchain's own directories. A closure covers such
+/// a directory as a whole and does not list the file names, so a preamble that includes the program
+/// itself could not be detected.
 bool LiesInToolchain(const CompileJob& job) {
   const std::string_view directory = DirectoryOf(job.program_name);
   const auto lies_in = [&](const std::string& other) { return directory.starts_with(other + "/"); };
@@ -60,7 +61,7 @@ bool LiesInToolchain(const CompileJob& job) {
          });
 }
 
-/// `view` is the view of the plan, with or without the program's own directory.
+/// `view` is BuildPlan::view or BuildPlan::view_beside_program.
 Digest KeyOf(const BuildPlan& plan, const Digest& view, std::string_view text) {
   const CompileJob& job = plan.job;
   Hasher hasher;
@@ -125,8 +126,8 @@ CompileJob PreambleJob(const CompileJob& job, const Preamble& preamble) {
   CompileJob result = job;
   result.request = std::move(request);
   result.options = OptionsToParse(job);
-  // The keys of builds that use the result do not cover a client's seed, so the compiler must not
-  // get one here.
+  // The preamble may be used for builds with other seeds, because its key does not cover the seed.
+  // So the client's seed is replaced by a fixed one.
   for (std::string& option : result.options) {
     if (IsSeed(option)) option = std::string(kSeed).append(kPreambleName);
   }
@@ -159,7 +160,7 @@ bool ShowsPreamble(const Artifact& artifact) {
 }
 
 bool ShowsMangledNames(const Artifact& artifact) {
-  // Debug information always has mangled names.
+  // The pattern is not just "_ZN", because debug information always contains mangled names.
   constexpr std::string_view kMangled = "::_ZN";
   static const ShownText kShown(kMangled);
   return artifact.log.find(kMangled) != std::string::npos || kShown.InStrings(artifact);

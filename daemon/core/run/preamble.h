@@ -16,50 +16,57 @@
 
 namespace cccl_cache::daemon {
 
-/// The leading includes of a program, as far as they can be parsed in advance for other programs.
+/// The part at the beginning of a program that has its #include lines. It can be parsed once and
+/// used for several programs.
 struct Preamble {
-  /// Digest of the compiler's input up to the end of the preamble, and of the user and the view of
-  /// files. Builds with one key can share the parsed preamble if its files have not changed.
+  /// Digest of the compiler's input up to the end of the preamble, of the user, and of the user's
+  /// view of the file system. Builds with an equal key can share the parsed preamble if its files
+  /// have not changed.
   Digest key;
-  /// The same digest with the program's own directory, for programs that read files in it.
+  /// The same digest, but it also covers the program's own directory. Used for programs that read
+  /// files in that directory.
   Digest key_in_directory;
   size_t length = 0;  ///< in bytes of the source
 };
 
-/// Returns none if the program includes nothing, if the toolchain's NVRTC has no precompiled
-/// headers, or if the result is not cached. Also returns none if the preamble could change the
-/// output: if the parsed part may show the program's name, or the program its functions' names; for
-/// OptiX-IR; with -G; and for LTO-IR without an nvJitLink.
+/// Returns the preamble of a program. None if the program includes nothing, if the toolchain's
+/// NVRTC has no precompiled headers, if the program is in a directory of the toolchain, or if the
+/// result is not cached. Also none if a preamble could change the output: if the request uses
+/// __BASE_FILE__ or __PRETTY_FUNCTION__; for OptiX-IR; with -G; and for LTO-IR if the toolchain has
+/// no nvJitLink.
 [[nodiscard]] std::optional<Preamble> PreambleOf(const BuildPlan& plan);
 
-/// Returns whether the job makes LTO-IR or OptiX-IR, which always name paths, without meaning.
+/// Returns whether the job makes LTO-IR or OptiX-IR. These always contain file names, even if the
+/// program does not show its paths.
 [[nodiscard]] bool MakesIntermediateCode(const CompileJob& job);
 
-/// Returns the options that compile the same program to PTX alone, instead of intermediate code.
-/// The PTX is relocatable: like intermediate code, it holds functions that no kernel calls.
+/// Returns the options that compile the same program to PTX instead of LTO-IR or OptiX-IR. The PTX
+/// is relocatable: like those formats, it contains functions that no kernel calls.
 [[nodiscard]] std::vector<std::string> OptionsToPtx(std::vector<std::string> options);
 
-/// Returns the job that parses the preamble of this job: that part of its text, with a base name
-/// that no program has. It keeps nothing of the request alive.
+/// Returns the job that parses the preamble of this job. Its program is the text of the preamble,
+/// with a base name that no other program has. The result does not keep the request of `job` alive.
 [[nodiscard]] CompileJob PreambleJob(const CompileJob& job, const Preamble& preamble);
 
-/// Returns the bytes of such a job and of the plan's directories, except shared ones.
+/// Returns the memory in bytes of a preamble's job and of the plan's directories, without objects
+/// that are shared with other builds.
 [[nodiscard]] uint64_t BytesOf(const CompileJob& preamble_job, const BuildPlan& plan);
 
-/// Returns whether the output shows the name under which preambles are parsed. The compiler has
-/// then written the program's name where the scan of the text did not expect it, and the name is
-/// wrong.
+/// Returns whether the output contains the base name under which preambles are parsed. If so, the
+/// compiler has written the program's name at a place that the scan of the program did not expect.
+/// The output is then wrong.
 [[nodiscard]] bool ShowsPreamble(const Artifact& artifact);
 
-/// Returns whether the log or a string of the PTX shows a mangled name. The compiler mangles
-/// enumerators from a precompiled header if they are template arguments, in warnings and in the
-/// text of __PRETTY_FUNCTION__.
+/// Returns whether the log or a string constant of the PTX contains a mangled name. If an
+/// enumerator from a precompiled header is a template argument, the compiler mangles its name in
+/// warnings and in the text of __PRETTY_FUNCTION__. It does not without the precompiled header.
 [[nodiscard]] bool ShowsMangledNames(const Artifact& artifact);
 
-/// Returns whether a compile read a file in the program's own directory.
+/// Returns whether the files of a compile include one in the program's own directory.
 [[nodiscard]] bool ReadsOwnDirectory(const Closure& closure);
 
-/// Returns whether the parse of a preamble opened the program itself, which had another text then.
+/// Returns whether the parse of a preamble looked for a file with this program's base name. That
+/// may be the program itself, which had another text during the parse.
 [[nodiscard]] bool NamesProgram(const Closure& closure, const CompileJob& job);
 
 }  // namespace cccl_cache::daemon

@@ -84,7 +84,7 @@ bool PreamblePool::IsWanted(const Digest& key) const {
 void PreamblePool::Want(const Digest& key, Account account, uint64_t bytes, MakeOrder make) {
   if (bounds_.bytes == 0) return;
   DropUnusable();
-  Wishes::Entries gone;  // freed after the lock
+  Wishes::Entries gone;  // destroyed after the lock is released
   const MutexLock lock(mutex_);
   if (missed_.Find(key) == nullptr || kept_.Find(key) != nullptr || IsWanted(key)) return;
   if (failed_.Find(key, Clock::now()) != nullptr) return;
@@ -107,7 +107,7 @@ void PreamblePool::Drop(const Digest& key, const ParsedPreamblePtr& parsed) {
 }
 
 void PreamblePool::Blame(const Digest& key, const ParsedPreamblePtr& parsed) {
-  // If the zygote is gone, that may have caused any failure of the preamble.
+  // If the zygote of the preamble has ended, that can be the cause of any failure.
   const bool at_fault = parsed->precompiled->usable();
   const MutexLock lock(mutex_);
   Remove(key, parsed);
@@ -168,7 +168,7 @@ Result<std::shared_ptr<const Precompiled>> PreamblePool::Precompile(CompileJob& 
 
 void PreamblePool::Keep(const Wishes::Entry& wish, std::optional<ParsedPreamblePtr> result) {
   DropUnusable();
-  Preambles::Entries gone;  // freed after the lock
+  Preambles::Entries gone;  // destroyed after the lock is released
   const MutexLock lock(mutex_);
   parsing_.reset();
   changed_.NotifyAll();
