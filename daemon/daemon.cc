@@ -51,7 +51,8 @@ RegistryOptions ToolchainsOf(const Configuration& configuration, const std::stri
 
 std::chrono::milliseconds TickOf(std::optional<std::chrono::microseconds> watchdog) {
   std::chrono::milliseconds tick = ServerOptions{}.tick;
-  // Twice per watchdog interval, and a tick may be late by one interval.
+  // systemd recommends two messages per watchdog timeout. A tick may be late by one tick, so there
+  // are four ticks per timeout.
   if (watchdog) tick = std::min(tick, std::chrono::ceil<std::chrono::milliseconds>(*watchdog / 4));
   return tick;
 }
@@ -72,7 +73,7 @@ std::unique_ptr<Shelves> ShelvesOf(RemoteSetup& setup, Statistics& statistics, C
   return std::make_unique<Shelves>(*std::move(setup.shelves), setup.trusted, statistics, others);
 }
 
-/// Returns the cluster for builds that no tier has; null: none.
+/// Returns the cluster that is asked for entries that no tier has. Null if there is none.
 Cluster* FirstOf(Shelves* shelves, RemoteCluster* redis) {
   return shelves != nullptr ? static_cast<Cluster*>(shelves) : redis;
 }
@@ -80,7 +81,8 @@ Cluster* FirstOf(Shelves* shelves, RemoteCluster* redis) {
 std::function<void()> AliveOf(const Daemon::Parts& parts, const BuildCoordinator& coordinator) {
   if (!parts.watchdog) return [] {};
   return [alive = parts.alive, &coordinator] {
-    // Waits forever if a thread hangs with the lock that all builds need; then the watchdog acts.
+    // Gauges() takes the lock that all builds need. If a thread hangs with that lock, this call
+    // hangs too, and the watchdog restarts the daemon.
     (void)coordinator.Gauges();
     alive();
   };
@@ -213,7 +215,7 @@ Daemon::Daemon(Parts parts)
                .zygotes = [this] { return compiler_.Zygotes(); },
                .cluster = [this]() -> std::optional<ClusterGauges> {
                  if (redis_ == nullptr) return std::nullopt;
-                 redis_->Refresh();  // for the next caller
+                 redis_->Refresh();  // the next call returns the refreshed values
                  return redis_->gauges();
                },
                .shelves =
@@ -257,7 +259,8 @@ Status Daemon::Start(std::vector<ListeningSocket> sockets) {
 }
 
 void Daemon::Stop() {
-  // First: answers builds that wait for a toolchain, and lets no toolchain call back later.
+  // Toolchains are stopped first. This answers the builds that wait for a toolchain, and no
+  // callback of a toolchain runs later.
   toolchains_.Stop();
   server_.StoppingSoon();
   server_.StopAccepting();

@@ -40,11 +40,11 @@
 
 namespace cccl_cache::daemon {
 
-/// The stores with their statistics and logs. The parts refer to each other, so it can't be moved.
-/// Thread-safety is that of each part.
+/// The stores, their statistics and their logs. The members refer to each other, so a Stores object
+/// can't be moved. See each member for its thread-safety.
 class Stores {
  public:
-  /// Returns errors as RocksdbStore::Open does. The log must outlive the result.
+  /// Returns the same errors as RocksdbStore::Open. The log must outlive the stores.
   [[nodiscard]] static Result<std::unique_ptr<Stores>> Open(const Configuration& configuration,
                                                             FindAccount find_account, Log& log);
   Stores(const Stores&) = delete;
@@ -53,15 +53,17 @@ class Stores {
   Statistics statistics;
   EvictionLog eviction_log;
   MemoryStore memory;
-  std::unique_ptr<RocksdbStore> disk;  ///< never null after Open; last, because it calls the others
+  std::unique_ptr<RocksdbStore> disk;  ///< never null after Open; last member, because it calls the
+                                       ///< others
 
  private:
   explicit Stores(uint64_t memory_limit)
       : memory(memory_limit, [this](const Digest& key) { disk->NoteUse(key); }) {}
 };
 
-/// Makes and connects all objects that serve; each is a member, after those that it uses. To be
-/// used by the thread that made it. The parts must outlive it, except for the configuration.
+/// Makes and connects all objects that serve clients. Each member is declared after the members
+/// that it uses. Only the thread that made a Daemon may use it. The parts must outlive it, except
+/// for the configuration.
 class Daemon {
  public:
   struct Parts {
@@ -73,23 +75,26 @@ class Daemon {
     Accounts& accounts;
     RemoteSetup remote;
     Log& log;
-    std::optional<std::chrono::microseconds> watchdog;  ///< none: no watchdog calls `alive`
-    /// Called more often than the watchdog's interval, while connections are accepted and locks are
-    /// free.
+    std::optional<std::chrono::microseconds> watchdog;  ///< timeout of the watchdog; none: `alive`
+                                                        ///< is never called
+    /// Called several times per `watchdog`, as long as connections are accepted and no thread hangs
+    /// with a lock that builds need.
     std::function<void()> alive;
   };
 
   explicit Daemon(Parts parts);
 
-  /// Accepts connections from now on. Call it once.
+  /// Starts to accept connections. Must be called once.
   [[nodiscard]] Status Start(std::vector<ListeningSocket> sockets);
-  /// Lets work in progress finish, for a limited time. Returns when no client is served any more.
+  /// Waits for a limited time until work in progress has finished. Returns when no client is served
+  /// any more.
   void Stop();
 
   [[nodiscard]] ToolchainRegistry& toolchains() { return toolchains_; }
-  /// Returns whether it uses entries of other nodes.
+  /// Returns whether this daemon uses entries of other nodes.
   [[nodiscard]] bool shares() const { return redis_ != nullptr || shelves_ != nullptr; }
-  /// Sets the keys, one of which must have signed those entries.
+  /// Sets the trusted keys. An entry of another node is used only if one of these keys has signed
+  /// it.
   void Trust(const std::shared_ptr<const TrustList>& trusted);
 
  private:

@@ -19,7 +19,7 @@ constexpr std::string_view kCountersName = "counters";
 constexpr std::string_view kEvictionLogName = "departures";
 constexpr std::chrono::seconds kInterval{1};
 constexpr uint64_t kTurnsBetweenShelves = 10;
-/// After an error the daemon counts as not ready for this long.
+/// The daemon counts as not ready for this long after an error.
 constexpr std::chrono::seconds kErrorsAreRecent{60};
 
 constexpr std::string_view kLooking = "it still looks for toolchains, and builds wait for that";
@@ -34,7 +34,8 @@ void Append(std::string& problems, std::string_view problem) {
   problems += problem;
 }
 
-/// Returns the number of errors, without those of compiles, which any client can cause.
+/// Returns the number of errors of the stores. Errors of compiles are not included, because any
+/// client can cause them.
 uint64_t Errors(const Statistics& statistics) {
   return statistics.Get(Counter::kStoreErrors) + statistics.Get(Counter::kCorruptEntries) +
          statistics.Get(Counter::kShadowMismatches);
@@ -121,8 +122,7 @@ std::string Housekeeping::Problem() {
 std::string Housekeeping::RecentErrors(bool store_failed) {
   const uint64_t errors = Errors(parts_.statistics);
   const auto now = std::chrono::steady_clock::now();
-  // Failed writes are reported as a problem of their own, which ends with the next successful
-  // write.
+  // If the store can't be written, Problem() reports that separately, until a write succeeds again.
   const bool told = std::exchange(store_failed_, store_failed) || store_failed;
   if (errors > errors_ && !told) last_error_ = now;
   errors_ = errors;

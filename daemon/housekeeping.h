@@ -20,10 +20,10 @@
 
 namespace cccl_cache::daemon {
 
-/// Work beside the builds, on a thread of its own. Loads the default toolchain before its first
-/// job, and ends the zygotes of toolchains that are gone. Stores the counters and the last
-/// evictions, so that they survive a restart or a kill. Reports problems of the daemon. The parts
-/// must outlive it.
+/// The daemon's background work, on its own thread. It first loads the default toolchain, so that
+/// the first job need not wait for that. Then it regularly ends the zygotes of removed toolchains,
+/// stores the counters and the last evictions so that they survive a restart or a crash, and
+/// reports problems of the daemon. The parts must outlive it.
 class Housekeeping {
  public:
   struct Parts {
@@ -33,12 +33,13 @@ class Housekeeping {
     Statistics& statistics;
     EvictionLog& eviction_log;
     Log& log;
-    /// Returns why the store can't be written now; empty: it can.
+    /// Returns why the store can't be written now. Empty if it can be written.
     std::function<std::string()> store_problem;
-    /// Returns why no leases are granted; empty: they are. May wait for the disk.
+    /// Returns why no leases are granted. Empty if leases are granted. May wait for the disk.
     std::function<std::string()> lease_problem;
-    /// Called with the current problem at the start and then once a second; empty: there is none.
-    /// Called on the constructor's thread and on its own thread.
+    /// Called with the daemon's current problem, at the start and then once a second. The text is
+    /// empty if there is no problem. Called on the thread of the constructor, then on the thread of
+    /// this object.
     std::function<void(std::string)> tell_problem;
     std::function<void()> look_at_shelves;  ///< called every ten seconds; must return at once
   };
@@ -56,17 +57,19 @@ class Housekeeping {
   void KeepCounters();
   void KeepEvictionLog();
   [[nodiscard]] std::string Problem();
-  /// Returns recent errors that no client can cause, or "".
+  /// Returns a text about recent errors that no client can cause. Empty if there are none.
+  /// `store_failed`: whether the store can't be written now.
   [[nodiscard]] std::string RecentErrors(bool store_failed);
 
   const Parts parts_;
-  // Values as last stored; used by one thread at a time.
+  // The values that were stored last. The threads of constructor, Run() and destructor use them,
+  // one after the other.
   std::string kept_;             ///< the counters
   uint64_t kept_evictions_ = 0;  ///< number of evictions stored
   // State of RecentErrors; used by its own thread only.
   uint64_t errors_ = 0;  ///< errors counted so far
   std::optional<std::chrono::steady_clock::time_point> last_error_;
-  bool store_failed_ = false;  ///< the store's state a second ago
+  bool store_failed_ = false;  ///< the argument of the last call of RecentErrors
 
   Mutex mutex_;
   CondVar stopped_;

@@ -44,7 +44,7 @@ Result<std::optional<RemoteCluster::Options>> RedisOf(const Configuration& confi
     options.key = *std::move(key);
   }
   options.link.ca_file = settings.ca_file;
-  // The size of an entry, and a margin for Redis's protocol.
+  // The limit is that of an entry, plus a margin for Redis's protocol.
   options.link.max_reply_bytes = settings.entry_limit + (1 << 20);
   options.prefix = settings.prefix;
   options.link.patience = settings.patience;
@@ -116,7 +116,7 @@ Result<RemoteSetup> RemoteSetupOf(const Configuration& configuration) {
   Result<std::optional<RemoteCluster::Options>> redis = RedisOf(configuration);
   if (!redis) return redis.error();
   setup.redis = *std::move(redis);
-  // Without Redis, group names are not looked up.
+  // If Redis is not configured, the names of the groups are not looked up.
   for (const std::string& name : setup.redis ? settings.deposits : std::vector<std::string>()) {
     const auto group = FindGroup("remote_deposits", name);
     if (!group) return group.error();

@@ -25,31 +25,33 @@
 /// Translates the configuration into the options of each layer.
 namespace cccl_cache::daemon {
 
-/// Puts the name of the setting in front of an error's message.
+/// Returns the error with the name of the setting in front of the message.
 [[nodiscard]] Error OfSetting(std::string_view setting, Error error);
 
-/// Returns a quarter of the limit on bytes in flight, in addition to that limit, and at least the
-/// size of the largest file.
+/// Returns the limits of the memory of jobs, in bytes. These are a quarter of the limits on bytes
+/// in flight and do not count towards those. The limit of one user is at least the size of the
+/// largest file.
 [[nodiscard]] Allowance JobMemoryOf(const ServiceLimits& limits);
-/// Returns the memory that running compiles may be expected to need; 0: no limit. Without a setting
-/// it is `usable` less the memory for results and precompiled headers and an eighth for everything
-/// else, but at least a quarter of `usable`.
+/// Returns how much memory running compiles may be expected to need, in bytes; 0: no limit. Without
+/// a setting this is `usable`, minus the memory for results and precompiled headers, minus an
+/// eighth of `usable` for everything else, but at least a quarter of `usable`.
 [[nodiscard]] uint64_t CompileMemoryOf(const Configuration& configuration, uint64_t usable);
 /// Returns the directories and files that other users may neither read nor change: the daemon's
 /// state, its credentials, the files that the settings name, and the configuration file.
 [[nodiscard]] std::vector<std::string> PrivatePlacesOf(const LoadedConfiguration& loaded,
                                                        const Surroundings& surroundings);
-/// Returns the private places and the directory that systemd made for the daemon's socket. Another
-/// directory with the socket may belong to others.
+/// Returns the private places and the directory that systemd made for the daemon's socket. If the
+/// socket is in another directory, that directory may belong to other users and is not included.
 [[nodiscard]] std::vector<std::string> OwnPlacesOf(const LoadedConfiguration& loaded,
                                                    const Surroundings& surroundings);
-/// Returns `socket`, then the sockets for containers. kInvalidRequest: there is no such group.
+/// Returns the options of the setting `socket`, then those of the sockets for containers.
+/// kInvalidRequest: the configured group does not exist.
 [[nodiscard]] Result<std::vector<ListenOptions>> ListenOptionsOf(
     const Configuration& configuration);
-/// Returns none if no group is configured. kInvalidRequest: there is no such group.
+/// Returns none if no group is configured. kInvalidRequest: the configured group does not exist.
 [[nodiscard]] Result<std::optional<gid_t>> AdminGroupOf(const Configuration& configuration);
 
-/// What nodes share, by the configuration.
+/// The configured options for sharing entries with other nodes.
 struct RemoteSetup {
   std::optional<RemoteCluster::Options> redis;
   std::optional<Shelves::Options> shelves;

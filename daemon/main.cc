@@ -37,16 +37,17 @@ namespace {
 /// Exit codes for scripts and for systemd: these numbers never change.
 enum ExitCode : int {
   kDone = 0,
-  kBadConfiguration = 2,  ///< flags, environment or file; another attempt does not help
-  kCannotServe = 3,       ///< state directory or socket: taken by another daemon, not writable, ...
+  kBadConfiguration = 2,  ///< flags, environment or configuration file are invalid; a restart does
+                          ///< not help
+  kCannotServe = 3,       ///< for example, another daemon uses the state directory or the socket
   kCutShort = 4,          ///< stopped before all work in progress had ended
 };
 
 constexpr std::chrono::hours kUntilToldSo{1};
-/// Limit of a stop, below systemd's (TimeoutStopSec in the units).
+/// Maximum duration of a stop. It is shorter than systemd's limit (TimeoutStopSec in the units).
 constexpr std::chrono::seconds kLongestStop{20};
 
-/// Not fmt::print, which throws if standard error can't be written.
+/// Writes with fputs, because fmt::print throws if standard error can't be written.
 void Say(const std::string& message) {
   std::fputs(("cccl-cached: " + message + "\n").c_str(), stderr);
 }
@@ -64,14 +65,16 @@ int Refuse(const Error& error, ExitCode code) {
   return code;
 }
 
-/// Inputs of a reload on SIGHUP.
+/// The data from which a reload on SIGHUP reads the configuration again, and the present
+/// configuration.
 struct Startup {
   CommandLine command_line;
   Surroundings surroundings;
   LoadedConfiguration loaded;
 };
 
-/// Returns systemd's sockets, or else our own, and always those for containers.
+/// Returns the sockets that systemd handed over, or the daemon's own socket if there are none. The
+/// sockets for containers are always the daemon's own.
 Result<std::vector<ListeningSocket>> Listen(std::vector<ListeningSocket> handed_over,
                                             const std::vector<ListenOptions>& all) {
   std::vector<ListeningSocket> sockets = std::move(handed_over);
@@ -87,8 +90,9 @@ Result<std::vector<ListeningSocket>> Listen(std::vector<ListeningSocket> handed_
   return sockets;
 }
 
-/// Reads the configuration again. Applies the log level, and reports the changes and those that
-/// need a restart. Returns whether it could be read.
+/// Reads the configuration again. Applies the log level, and logs which settings have changed. The
+/// other changed settings take effect at the next start. Returns whether the configuration could be
+/// read.
 bool ReloadConfiguration(Startup& startup, Log& log) {
   const Result<LoadedConfiguration> loaded =
       LoadConfiguration(startup.command_line, startup.surroundings);
@@ -96,7 +100,7 @@ bool ReloadConfiguration(Startup& startup, Log& log) {
     log.Write(LogLevel::kError, "reload", "kept the old configuration: " + loaded.error().message);
     return false;
   }
-  // The changes are logged under the more verbose of both levels.
+  // While the changes are logged, the more verbose of the old and the new level applies.
   const LogLevel level = loaded->values.log_level;
   log.SetLevel(std::max(level, startup.loaded.values.log_level));
   for (const Setting& setting : Settings()) {
@@ -113,8 +117,8 @@ bool ReloadConfiguration(Startup& startup, Log& log) {
   return true;
 }
 
-/// Reads the keys again that must have signed other nodes' entries and snapshots on shelves.
-/// Returns whether they could be read.
+/// Reads the trusted keys again. One of them must have signed an entry of another node or a
+/// snapshot on a shelf. Returns whether the keys could be read.
 bool ReloadTrust(const Configuration& configuration, Daemon& daemon, Log& log) {
   const auto trusted = TrustList::Load(configuration.remote.trust);
   // After an error no key is trusted, because the earlier keys may have been revoked.
@@ -128,7 +132,7 @@ bool ReloadTrust(const Configuration& configuration, Daemon& daemon, Log& log) {
   return trusted.ok();
 }
 
-/// Returns at SIGTERM or SIGINT.
+/// Handles each SIGHUP, and returns at SIGTERM or SIGINT.
 void WaitForTheEnd(const Signals& signals, const NotifySocket& notify, Startup& startup, Log& log,
                    Daemon& daemon) {
   while (true) {
@@ -182,9 +186,10 @@ int Serve(Startup startup, const Signals& signals, std::vector<ListeningSocket> 
   }
   LimitedLog grpc_lines(log, "grpc");
   const GrpcLog grpc_log([&grpc_lines](std::string_view text) { grpc_lines.Write(text); });
-  std::optional<LastExit> last_exit;  // destroyed last: the others may hang
+  std::optional<LastExit> last_exit;  // destroyed last, because the destructors of later objects
+                                      // may hang
   LimitedLog container_lines(log, "container", LimitedLog::Clock::now, LogLevel::kInfo);
-  // Created before the stores, which count by account what they load.
+  // Created before the stores, which charge the entries that they load to accounts.
   Accounts accounts;
   accounts.containers().SetReport([&](std::string_view text) { container_lines.Write(text); });
   const Result<std::unique_ptr<Stores>> stores = Stores::Open(
@@ -237,7 +242,9 @@ int Main(std::vector<std::string> arguments) {
     return Refuse(complete.error(), kBadConfiguration);
   }
 
-  // Created before the first thread, which inherits the signal mask. Also changes the environment.
+  // Signals must be blocked before the first thread starts, because threads inherit the signal
+  // mask. FromSystemd() and WaitForEachServerAlone() change the environment, which is also safe
+  // only before that.
   const Signals signals;
   Result<std::vector<ListeningSocket>> handed_over = ListeningSocket::FromSystemd();
   if (!handed_over) return Refuse(handed_over.error(), kBadConfiguration);

@@ -6,7 +6,7 @@
 
 namespace cccl_cache::daemon {
 
-/// Returns the daemon's version for users; no code depends on it.
+/// Returns the daemon's version for messages to users. No code may depend on it.
 [[nodiscard]] std::string_view Version();
 
 }  // namespace cccl_cache::daemon

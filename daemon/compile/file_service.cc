@@ -36,7 +36,7 @@ bool SendAll(int socket, std::string_view first, std::string_view second) {
 
 }  // namespace
 
-/// The state that the service shares with its thread.
+/// Answers the questions of one worker. Shared by the FileService and its thread.
 class FileService::Conversation {
  public:
   Conversation(FileDescriptor channel, std::shared_ptr<JobFiles> files, HungReadsOf hung)
@@ -45,11 +45,12 @@ class FileService::Conversation {
         files_(std::move(files)),
         hung_(std::move(hung)) {}
 
-  /// Answers questions until the worker or the daemon closes the channel, or an error occurs.
+  /// Runs on the thread. Answers questions until the worker or the daemon closes the socket, or an
+  /// error occurs.
   void Run();
-  /// Ends the conversation with an error, and so the worker.
+  /// Records an error and closes the socket. The session then kills the worker.
   void Fail(Error error);
-  /// Ends the conversation. Returns false if a question is in progress.
+  /// Closes the socket. Returns false if a question is being answered, which may take for ever.
   [[nodiscard]] bool Close();
 
   [[nodiscard]] int error_fd() const { return error_event_.get(); }
@@ -57,28 +58,29 @@ class FileService::Conversation {
   [[nodiscard]] std::string asking() const;
 
  private:
-  /// Returns false if there are no more questions.
+  /// Answers the next question. Returns false if no further question must be answered.
   [[nodiscard]] bool AnswerNext();
-  /// Returns an error if the user may not ask for files now.
+  /// Returns an error if too many reads of the user hang. Checked only at the first question.
   [[nodiscard]] std::optional<Error> Refusal() const;
-  /// Returns none if the conversation was closed meanwhile.
+  /// Gets the answer to a question. Returns none if Close() was called before the answer came.
   [[nodiscard]] std::optional<Result<FileAnswer>> Ask(const FileQuestion& question);
   [[nodiscard]] Result<FileAnswer> AnswerTo(const FileQuestion& question);
-  /// Returns an error if the worker has asked for more than the bounds of packet.h allow.
+  /// Counts a question and the bytes of its answer. Returns an error if the worker has exceeded
+  /// kMaxFileQuestions or kMaxHandedOverBytes.
   [[nodiscard]] std::optional<Error> CountAgainstBounds(const FileAnswer& answer);
-  /// Returns false if the worker is gone.
+  /// Sends the answer to the worker. Returns false if the worker has closed the socket.
   [[nodiscard]] bool Send(const FileAnswer& answer);
 
   const FileDescriptor channel_;
   const FileDescriptor error_event_;
   const std::shared_ptr<JobFiles> files_;
   const HungReadsOf hung_;
-  uint64_t questions_ = 0;    ///< used by Run()'s thread only, like handed_over_
-  uint64_t handed_over_ = 0;  ///< bytes
+  uint64_t questions_ = 0;    ///< number of questions; used by the thread only
+  uint64_t handed_over_ = 0;  ///< bytes of contents in all answers; used by the thread only
 
   mutable Mutex mutex_;
   bool closed_ GUARDED_BY(mutex_) = false;
-  bool counted_ GUARDED_BY(mutex_) = false;  ///< it is counted in hung_
+  bool counted_ GUARDED_BY(mutex_) = false;  ///< the current question was added to hung_
   std::string asking_ GUARDED_BY(mutex_);
   std::optional<Error> error_ GUARDED_BY(mutex_);
 };

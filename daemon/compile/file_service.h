@@ -20,36 +20,36 @@
 
 namespace cccl_cache::daemon {
 
-/// Counts, for each user, the threads that still wait for a disk after their job has ended. They
-/// can't be ended, so a user with too many of them may start no more. Thread-safe.
+/// Counts, for each user, the threads that still wait for a file system although their job has
+/// ended. Such a thread can't be ended. A user with too many of them can't start more. Thread-safe.
 class HungReads {
  public:
   static constexpr size_t kMaxPerUid = 16;
-  static constexpr size_t kMax = 256;  ///< of all users
+  static constexpr size_t kMax = 256;  ///< limit for all users together
 
   void Begin(Account account);
   void End(Account account);
 
-  /// Returns whether this user's jobs may not ask for files any more.
+  /// Returns whether this user has so many hung reads that its jobs must not ask for files.
   [[nodiscard]] bool Full(Account account) const;
   [[nodiscard]] size_t count() const;
 
  private:
   mutable Mutex mutex_;
-  std::map<Account, size_t> of_ GUARDED_BY(mutex_);  // no zeros
+  std::map<Account, size_t> of_ GUARDED_BY(mutex_);  // only users with at least one hung read
   HeldInAll count_ GUARDED_BY(mutex_);
 };
 
-/// The hung reads of one user. Shared with the threads, because those that hang may outlive the
-/// table's owner.
+/// The counter of hung reads, and the account that is charged. The counter is shared with the
+/// threads, because a thread that hangs may outlive the WorkerCompiler.
 struct HungReadsOf {
   std::shared_ptr<HungReads> table;
   Account account;
 };
 
-/// Answers one worker's questions about files (packet.h) on a thread of its own, so that the
-/// session that watches the worker never waits for a disk. If that thread hangs when the job is
-/// over, it is abandoned. Used by the session's thread only.
+/// Answers a worker's questions about files (packet.h) on a separate thread, so that the thread of
+/// the WorkerSession never waits for a file system. If the separate thread still waits when the job
+/// ends, it is detached. All functions must be called on the thread of the session.
 class FileService {
  public:
   /// `channel`: the daemon's end of the files socket.
@@ -58,19 +58,20 @@ class FileService {
   FileService(const FileService&) = delete;
   FileService& operator=(const FileService&) = delete;
 
-  /// Returns a descriptor that becomes readable when an error occurs that must end the worker;
-  /// negative if the process had no descriptor left.
+  /// Returns a descriptor that becomes readable when error() is set. Negative if the process has no
+  /// free descriptor.
   [[nodiscard]] int error_fd() const;
-  /// Returns the error that must end the worker, or none.
+  /// Returns the error for which the session must kill the worker; none if there was none.
   [[nodiscard]] std::optional<Error> error() const;
   /// Returns why no question can be answered, or none. The first question then finds the channel
   /// closed; a worker that asks nothing is not affected.
   [[nodiscard]] const std::optional<Error>& failure_to_start() const { return failure_to_start_; }
-  /// Returns the name of the file that is being waited for, or "".
+  /// Returns the name of the file that the thread is reading now, or "".
   [[nodiscard]] std::string asking() const;
 
-  /// Ends the service: asks for no more files. Returns false if a question still waits for the
-  /// disk; the files are then in use, and the question counts as hung, until the disk answers.
+  /// Ends the service: no further question is answered. Returns false if the thread still waits for
+  /// a file system. It then still uses the JobFiles, and counts as hung until the file system
+  /// answers.
   bool Close();
 
  private:

@@ -14,20 +14,20 @@
 
 namespace cccl_cache::daemon {
 
-/// Collects the one frame (frame.h) that a worker may send, from pieces. Uses no more memory than
-/// the received bytes. Not thread-safe.
+/// Collects a worker's reply frame (frame.h) from the pieces in which it arrives. A worker may send
+/// only one. Memory grows with the received bytes. Not thread-safe.
 class ReplyBuffer {
  public:
-  /// Reserves memory for a payload of `bytes` bytes before its first byte is stored. An error ends
-  /// the frame.
+  /// A function that reserves memory for a payload of `bytes` bytes. Called once, before the first
+  /// byte of the payload is stored. If it returns an error, Append() returns it too.
   using Reserve = std::function<Status(uint64_t bytes)>;
 
-  /// `reserve` may be empty.
+  /// `reserve` may be empty: then no memory is reserved.
   explicit ReplyBuffer(uint64_t max_payload_bytes, Reserve reserve = {})
       : max_payload_bytes_(max_payload_bytes), reserve_(std::move(reserve)) {}
 
-  /// Adds the next bytes. Errors: kWorkerCrashed if they are no frame or exceed it, kOutOfMemory if
-  /// the frame is too long, or an error of Reserve.
+  /// Appends the next bytes. Returns kWorkerCrashed if they are not part of a valid frame or come
+  /// after its end, kOutOfMemory if the payload exceeds max_payload_bytes, or the error of Reserve.
   [[nodiscard]] Status Append(std::string_view bytes);
   [[nodiscard]] bool complete() const { return header_known_ && payload_.size() == length_; }
   /// Returns the payload. To be called only once complete().
@@ -44,8 +44,9 @@ class ReplyBuffer {
   std::string payload_;
 };
 
-/// Checks that the reply fits the job: its outputs are of kinds that the job's compiler makes, and
-/// its names were requested. Otherwise returns kWorkerCrashed with the mismatch.
+/// Checks an untrusted reply: the compiler of this job can make outputs of these kinds, the job
+/// requested these lowered names, and the name of the result code is printable. Returns
+/// kWorkerCrashed otherwise.
 [[nodiscard]] Status CheckReply(const CompileJob& job, const WorkerReply& reply);
 
 }  // namespace cccl_cache::daemon

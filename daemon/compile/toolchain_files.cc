@@ -21,7 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// First identity of the toolchain's files. Those of the job's files are smaller, counted from 1.
+/// The smallest identity of the toolchain's files. The identities of other files begin at 1 and
+/// stay below it.
 constexpr uint64_t kFirstIdentity = 1ull << 40;
 /// Limit of a header in bytes, above the size of any in a toolchain.
 constexpr off_t kMaxHeaderBytes = 64 << 20;
@@ -31,8 +32,9 @@ Error CannotRead(const std::string& path, int error) {
                fmt::format("reading the toolchain's {}: {}", path, strerror(error))};
 }
 
-/// Returns whether a path, by its text, lies in the toolchain at each step: also before and after
-/// each "..". TrustedDirectories::ContainAllTheWay decides the same in a worker with Landlock.
+/// Returns whether the path lies in the toolchain, and so does each part of it that ends before or
+/// after a "..". Symlinks are not followed. TrustedDirectories::ContainAllTheWay checks the same in
+/// a worker with Landlock.
 bool LiesInAllTheWay(const ToolchainPlaces& places, std::string_view path) {
   const auto lies_in = [&](std::string_view part) {
     const std::string normal = fs::path(part).lexically_normal().string();
@@ -41,7 +43,7 @@ bool LiesInAllTheWay(const ToolchainPlaces& places, std::string_view path) {
   constexpr std::string_view kUp = "/..";
   for (size_t up = path.find(kUp); up != std::string_view::npos; up = path.find(kUp, up + 1)) {
     const size_t end = up + kUp.size();
-    if (end != path.size() && path[end] != '/') continue;  // "/..hidden"
+    if (end != path.size() && path[end] != '/') continue;  // a name such as "/..hidden"
     if (!lies_in(path.substr(0, up)) || !lies_in(path.substr(0, end))) return false;
   }
   return lies_in(path);
@@ -72,12 +74,12 @@ std::optional<std::string> ToolchainFiles::PathOf(std::string_view name) const {
   std::optional<std::string> path = places_.PathOf(name);
   if (!path || !GoesUp(*path)) return path;
   if (!LiesInAllTheWay(places_, *path)) return std::nullopt;
-  // The text does not show where ".." leads behind a symlink. No other user can change such
-  // symlinks between this check and the read.
+  // After a symlink, ".." may lead elsewhere than the text of the path shows. No other user can
+  // change symlinks in the toolchain between this check and the read.
   std::error_code error;
   const std::string real = fs::canonical(*path, error).string();
   if (!error) return places_.LieIn(real) ? std::optional(real) : std::nullopt;
-  // The file is absent. The name counts as outside the toolchain only if its directory is outside.
+  // The file does not exist. The name is outside the toolchain only if its directory is.
   const std::string directory = fs::canonical(fs::path(*path).parent_path(), error).string();
   return error || places_.LieIn(directory) ? std::optional(std::string()) : std::nullopt;
 }

@@ -14,9 +14,10 @@
 
 namespace cccl_cache::daemon {
 
-/// The files of a job whose worker opens no files. The toolchain's headers are read from the disk,
-/// as a worker that may open them would do. All other files come from the job's files. The job's
-/// files record both, as they do for a worker that opens files. Used by one thread at a time.
+/// The files of a job whose worker can't open files itself (SandboxKind::kOpensNothing). Reads the
+/// toolchain's headers from the disk, as a worker with Landlock would. Asks the job's own JobFiles
+/// for all other files. JobFiles records the headers too, as for a worker that opens them itself.
+/// Used by one thread at a time.
 class ToolchainFiles final : public JobFiles {
  public:
   explicit ToolchainFiles(const CompileJob& job);
@@ -25,8 +26,8 @@ class ToolchainFiles final : public JobFiles {
   Status LookInToolchain(std::string_view name) override;
 
  private:
-  /// Returns the real path of a name in the toolchain's header directories; none if it lies
-  /// elsewhere. Empty: the name has ".." in it and there is no such file.
+  /// Returns the real path of a file in the toolchain's header directories; none for a file
+  /// elsewhere. Returns "" if the name contains ".." and the file does not exist.
   [[nodiscard]] std::optional<std::string> PathOf(std::string_view name) const;
   [[nodiscard]] Result<FileAnswer> Read(const std::string& path);
   [[nodiscard]] uint64_t IdentityOf(std::pair<uint64_t, uint64_t> inode);

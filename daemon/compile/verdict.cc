@@ -35,13 +35,14 @@ Error OutOfMemory(const CompileLimits& limits) {
                            limits.memory_bytes >> 20)};
 }
 
-/// Returns whether a process with this peak was near its limit. The peak does not include the
-/// refused request.
+/// Returns whether the peak memory of a process was near its limit. Memory that the kernel refused
+/// is not part of the peak, so the peak may stay below the limit.
 bool NearLimit(uint64_t peak_bytes, const CompileLimits& limits) {
   return peak_bytes / 9 >= limits.memory_bytes / 10;
 }
 
-/// Returns whether the peak is so high that lack of memory is the likeliest cause.
+/// Returns whether the peak memory is so high that a lack of memory is the likeliest reason of a
+/// failure.
 bool HalfwayToLimit(uint64_t peak_bytes, const CompileLimits& limits) {
   return peak_bytes >= limits.memory_bytes / 2;
 }
@@ -49,7 +50,7 @@ bool HalfwayToLimit(uint64_t peak_bytes, const CompileLimits& limits) {
 Error EndedBySignal(const Exited& exited, const CompileLimits& limits) {
   const int number = WTERMSIG(exited.wait_status);
   const uint64_t peak = exited.peak_resident_bytes;
-  // C++ calls abort() when it has no memory left. A SIGKILL that the daemon did not send usually
+  // C++ calls abort() if it runs out of memory. A SIGKILL that the daemon did not send usually
   // comes from the kernel's out-of-memory killer.
   const bool telling = number == SIGABRT || number == SIGKILL;
   const bool refused = exited.refused_memory && number != SIGSYS;
@@ -68,13 +69,13 @@ Error EndedBySignal(const Exited& exited, const CompileLimits& limits) {
                .own_signal = IsOwnSignal(number)};
 }
 
-/// Returns whether a compile failure was caused by lack of memory.
+/// Returns whether the compiler reported a failure because it ran out of memory.
 bool FailedForMemory(BuildKind kind, const WorkerReply& reply) {
   const auto says = [&](std::string_view text) {
     return reply.log.find(text) != std::string::npos;
   };
   switch (kind) {
-    case BuildKind::kNvrtc:  // its log has the message with a position in the program, or without
+    case BuildKind::kNvrtc:  // the log spells the message in one of two ways
       return reply.native_name == "NVRTC_ERROR_OUT_OF_MEMORY" ||
              says("catastrophic error: out of memory") || says("Catastrophic error: out of memory");
     case BuildKind::kLink:  // nvJitLink has no result code for it

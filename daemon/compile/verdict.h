@@ -11,17 +11,18 @@
 
 namespace cccl_cache::daemon {
 
-/// Returns the result of a job for its requester. A reply counts only from a worker that exited
-/// normally, and only if it fits the job. Exhausted resources are an error, even if the compiler
-/// reports a compile failure: that must not be cached as the program's.
+/// Returns the result of a job from the end of its worker. A reply is used only if the worker
+/// exited normally and the reply fits the job. If the worker ran out of memory, the result is an
+/// error even if the compiler reports a compile failure. A compile failure would be cached as if
+/// the program had caused it.
 [[nodiscard]] Result<CompileOutput> Judge(const CompileJob& job, const CompileLimits& limits,
                                           SessionEnd end);
 
-/// Returns whether this signal comes from a process's own actions and, in practice, never from
-/// another process.
+/// Returns whether a process usually gets this signal because of its own actions, and hardly ever
+/// from another process.
 [[nodiscard]] bool IsOwnSignal(int number);
 
-/// Returns the output of a checked reply.
+/// Returns the output of a reply that CheckReply() has accepted.
 [[nodiscard]] CompileOutput OutputOf(WorkerReply reply, std::chrono::microseconds compile_time);
 
 }  // namespace cccl_cache::daemon

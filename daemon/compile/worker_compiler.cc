@@ -66,7 +66,7 @@ WorkerCompiler::WorkerCompiler(std::string worker_path, ZygoteOptions options,
 Result<CompileOutput> WorkerCompiler::Compile(const CompileJob& job, const CompileLimits& limits,
                                               std::stop_token stop) {
   if (job.precompiled == nullptr) return Run(job, limits, std::move(stop), nullptr);
-  // Precompile() has made every precompiled header.
+  // The cast is safe: all Precompiled objects of this compiler were made by Precompile().
   const auto& header = static_cast<const PrecompiledHeader&>(*job.precompiled);
   const FileDescriptor file = header.OpenForWorker();
   const Pch pch{PchUse::kRead, file.get(), header.zygote()};
@@ -155,13 +155,14 @@ WorkerCompiler::Attempt WorkerCompiler::RunWorker(const Work& work,
   }
   if (end.exited && WIFSIGNALED(end.exited->wait_status) &&
       IsOwnSignal(WTERMSIG(end.exited->wait_status))) {
-    // All workers of one zygote have the same memory layout and stack canary, and a crash may be an
-    // attempt to guess them. So the zygote is replaced, which delays other users once.
+    // All workers of a zygote have the same memory layout and stack canary, and the crash may be an
+    // attempt to guess them. The zygote is therefore replaced. Other users wait once for the new
+    // one.
     pool_.KeepApart(*job.toolchain, job.account);
     pool_.Discard(zygote, "a compile died by " + DescribeWaitStatus(end.exited->wait_status));
   }
-  // No retry if a question hangs, because the files take one question at a time, or if one was
-  // refused, because the caller must see that error.
+  // No retry after a question that hangs, because JobFiles answers one question at a time. No retry
+  // after a refusal, because the client must see its error.
   const bool files_used_up = end.files_in_use || end.refusal;
   Result<CompileOutput> output = Judge(job, limits, std::move(end));
   if (output.ok()) output->memory = std::move(memory);
@@ -175,7 +176,8 @@ Result<JobMemory::Share> WorkerCompiler::TakeMemory(const Work& work, uint64_t b
 }
 
 WorkerCompiler::Attempt WorkerCompiler::Retryable(Error error) {
-  // A zygote may die between two jobs or with one; an attempt in a new zygote decides which.
+  // The zygote may have died before the job or because of it. If a second attempt with a new zygote
+  // fails too, the job is the reason.
   const bool again = error.code == ErrorCode::kUnavailable;
   return {std::move(error), again};
 }

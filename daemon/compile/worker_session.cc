@@ -20,7 +20,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Limit of a worker's life after its reply; normally it exits at once.
+/// How long a worker may run after its complete reply. Normally it exits at once.
 constexpr std::chrono::seconds kStayPatience{5};
 /// Limit of the wait for the zygote's report about a killed worker; normally it comes at once.
 constexpr std::chrono::seconds kReportPatience{10};
@@ -131,8 +131,8 @@ void WorkerSession::ReadReply() {
       end_.duration = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - start_);
       stay_ = Clock::now() + kStayPatience;
     }
-    // Returns to the loop, so that a worker that writes without end does not keep this thread from
-    // checking the deadline and the stop.
+    // Reads one chunk per call. Otherwise a worker that never stops writing would keep this thread
+    // from checking the deadline and the stop request.
     if (!over_) return;
   }
 }

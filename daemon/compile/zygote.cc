@@ -86,7 +86,7 @@ Status Zygote::Load(const ZygoteHello& hello, milliseconds deadline) {
   if (message.size() > kMaxPacketBytes) {
     return Error{ErrorCode::kUnavailable, "the toolchain has too many header directories"};
   }
-  // The result is ignored: a process that could not start shows below.
+  // The result is ignored: if the process could not start, the answer is missing too.
   (void)SendPacket(control_.get(), message).ok();
   if (!WaitReadable(control_.get(), deadline)) {
     MarkBroken();

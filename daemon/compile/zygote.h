@@ -19,41 +19,41 @@ namespace cccl_cache::daemon {
 
 /// The daemon's ends of the sockets of one job (frame.h).
 struct WorkerSockets {
-  FileDescriptor reply;   ///< SOCK_STREAM: one frame, from the worker
-  FileDescriptor status;  ///< SOCK_SEQPACKET: from the zygote
-  FileDescriptor files;   ///< SOCK_SEQPACKET: the worker's questions; invalid: it may ask none
+  FileDescriptor reply;   ///< SOCK_STREAM; receives the reply frame of the worker
+  FileDescriptor status;  ///< SOCK_SEQPACKET; receives the zygote's messages about the worker
+  FileDescriptor files;   ///< SOCK_SEQPACKET for the worker's questions; invalid if it may ask none
 };
 
-/// The daemon's handle of one zygote: a running cccl-cached-worker with one toolchain loaded, which
-/// forks a worker for each job. The class in daemon/worker/zygote.h is the process itself.
-/// Thread-safe. The zygote's workers die with it, so the caller keeps the handle while a job runs.
+/// Controls one zygote: a process cccl-cached-worker that has loaded one toolchain and forks a
+/// worker for each job. The code of that process is in daemon/worker/zygote.h. The destructor ends
+/// the process and its workers, so callers must keep the object while a job runs. Thread-safe.
 class Zygote {
  public:
-  /// Starts the process and returns when the toolchain is loaded. kUnavailable: loading failed or
-  /// exceeded the deadline; the message says why.
+  /// Starts the process and waits until it has loaded the toolchain. Returns kUnavailable if
+  /// loading fails or takes longer than `deadline`. The message gives the reason.
   static Result<std::shared_ptr<Zygote>> Start(const std::string& worker_path,
                                                const ZygoteHello& hello,
                                                std::chrono::milliseconds deadline);
-  /// Tells the process to end, and kills it if it does not.
+  /// Closes the control socket, by which the process ends. Kills it if it does not end.
   ~Zygote();
   Zygote(const Zygote&) = delete;
   Zygote& operator=(const Zygote&) = delete;
 
   struct Order {
-    const FileDescriptor& job;  ///< a sealed memfd
+    const FileDescriptor& job;  ///< the encoded job in a sealed memfd
     uint64_t memory_bytes = 0;
     bool asks = false;              ///< the worker may ask for files
     bool may_lack_sandbox = false;  ///< see SpawnRequest
     bool background = false;        ///< see SpawnRequest
     PchUse pch = PchUse::kNone;
-    int pch_fd = -1;  ///< -1: the job has none
+    int pch_fd = -1;  ///< memfd of the precompiled header; -1 if `pch` is kNone
   };
-  /// Asks for a worker. The result comes on the status socket.
+  /// Has the zygote fork a worker. The zygote reports the result on the status socket.
   Result<WorkerSockets> Spawn(const Order& order);
 
-  /// Returns whether it can serve another job: it runs, and was not marked broken.
+  /// Returns whether the zygote can take another job: it runs and was not marked as broken.
   [[nodiscard]] bool Usable() const { return !broken_.load() && !process_.Ended(); }
-  /// Marks the zygote as broken: it is never used again.
+  /// Marks the zygote as broken, so that it gets no more jobs.
   void MarkBroken() { broken_.store(true); }
   /// Returns the sandbox that its workers enter before they read a job.
   [[nodiscard]] const ZygoteReady& sandbox() const { return sandbox_; }
@@ -69,14 +69,14 @@ class Zygote {
   Status Load(const ZygoteHello& hello, std::chrono::milliseconds deadline);
 
   ChildProcess process_;
-  ZygoteReady sandbox_;  ///< constant once loaded
+  ZygoteReady sandbox_;  ///< set by Load(), then constant
   std::atomic<bool> broken_{false};
   std::atomic<uint64_t> spawned_{0};
   FileDescriptor control_;
   Mutex sending_;  ///< held while an order is sent on control_
 };
 
-/// Returns the message that describes a toolchain to its zygote.
+/// Returns the first message to a zygote for this toolchain.
 [[nodiscard]] ZygoteHello HelloFor(const Toolchain& toolchain);
 
 }  // namespace cccl_cache::daemon

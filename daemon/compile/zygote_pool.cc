@@ -18,7 +18,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Maximum number of zygotes for accounts that are kept apart.
+/// Limit of the number of zygotes that serve a single account (KeepApart).
 constexpr size_t kMaxApart = 2;
 
 Error TimeUp() {
@@ -27,8 +27,8 @@ Error TimeUp() {
                "build_timeout can be raised"};
 }
 
-/// Returns the resident memory of a process in bytes, or 0 if it is gone. Fast: the kernel keeps
-/// counters.
+/// Returns the resident memory of a process in bytes, or 0 if it has ended. Fast, because the
+/// kernel maintains this number.
 uint64_t ResidentBytes(pid_t pid) {
   const std::string text = ReadFileAt(fmt::format("/proc/{}/statm", pid)).value_or("");
   const char* const end = text.data() + text.size();
@@ -43,8 +43,8 @@ uint64_t ResidentBytes(pid_t pid) {
 ZygotePool::ZygotePool(std::string worker_path, ZygoteOptions options, ReportFunction report)
     : worker_path_(std::move(worker_path)), options_(options), report_(std::move(report)) {}
 
-// All methods declare `retired` before the lock, so that the lock is released before a destructor
-// waits for the end of a zygote.
+// The last owner of a zygote waits for its end. In all functions, `retired` is therefore declared
+// before the lock, so that the mutex is unlocked before the zygotes in `retired` are destroyed.
 
 Result<std::shared_ptr<Zygote>> ZygotePool::Acquire(const Toolchain& toolchain, Account account,
                                                     Clock::time_point deadline,
@@ -135,7 +135,8 @@ void ZygotePool::Shrink(bool apart, size_t bound, Zygotes& retired) {
 }
 
 std::vector<ZygoteActivity> ZygotePool::List() const {
-  // Copies pids, because the last owner of a zygote would wait for its end.
+  // Copies the pids instead of the pointers. A pointer could become the last owner of a zygote, and
+  // would have to wait for its end.
   std::vector<std::pair<pid_t, ZygoteActivity>> listed;
   {
     const MutexLock lock(mutex_);

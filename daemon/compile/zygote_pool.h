@@ -29,25 +29,26 @@ struct ZygoteOptions {
   std::chrono::milliseconds start_deadline{30'000};
   /// Number of forks after which a new zygote replaces it.
   uint64_t forks_per_zygote = 1'000;
-  /// Limit of the toolchains that are kept loaded; the least recently used one is dropped.
+  /// Limit of the number of shared zygotes, each with one toolchain. Above it, the least recently
+  /// used zygote is ended.
   size_t zygotes = 8;
-  /// How long an account's jobs have zygotes of their own after one of its workers died by a signal
-  /// of its own.
+  /// How long an account has zygotes of its own (KeepApart).
   std::chrono::milliseconds kept_apart{600'000};
-  /// Each zygote forks a worker in advance for its next job. Off if no next job will come.
+  /// Whether each zygote forks a worker in advance for the next job. False where no next job is
+  /// expected, as in local builds.
   bool forks_ahead = true;
-  /// Called with the sandbox of the workers when the first zygote has reported it, and at each
-  /// change. Called on any thread, without a lock; may be empty.
+  /// Called when the first zygote has reported the sandbox of its workers, and whenever a zygote
+  /// reports another one. Called on any thread, without a lock. May be empty.
   std::function<void(const ZygoteReady&)> announce_sandbox;
 };
 
-/// The zygotes of all toolchains in use. A toolchain has at most one shared zygote that takes new
-/// jobs, and one for each account that is kept apart. A discarded zygote ends after its last job.
-/// Thread-safe.
+/// The zygotes of all toolchains in use. For each toolchain, at most one shared zygote accepts
+/// jobs. An account that is kept apart has another one for each toolchain. A discarded zygote
+/// accepts no jobs and ends after its last one. Thread-safe.
 class ZygotePool {
  public:
-  /// Called on any thread with one line for the log for each zygote that is discarded because of an
-  /// error. Must not call back.
+  /// Called with one line for the log when a zygote is discarded because of an error. Called on any
+  /// thread. Must not call functions of this ZygotePool.
   using ReportFunction = std::function<void(std::string_view)>;
 
   using Clock = std::chrono::steady_clock;
@@ -56,51 +57,53 @@ class ZygotePool {
   ZygotePool(const ZygotePool&) = delete;
   ZygotePool& operator=(const ZygotePool&) = delete;
 
-  /// Returns a zygote that can take a job of this account, and starts one if necessary. Errors:
-  /// kUnavailable if it could not be started, kTimedOut if it was not ready by the deadline,
-  /// kCancelled if stop was requested while another thread was starting it.
+  /// Returns a zygote that accepts a job of this account. Starts one if necessary. Returns
+  /// kUnavailable if it can't be started, and kTimedOut if it is not ready at `deadline`. Returns
+  /// kCancelled if a stop is requested while another thread starts it.
   Result<std::shared_ptr<Zygote>> Acquire(const Toolchain& toolchain, Account account,
                                           Clock::time_point deadline, std::stop_token stop);
-  /// Discards this zygote and reports the reason.
+  /// Discards this zygote, and passes the reason to the ReportFunction.
   void Discard(const std::shared_ptr<Zygote>& zygote, std::string_view reason);
-  /// Gives the account zygotes of its own for this toolchain, for the time `kept_apart`, so that
-  /// its jobs can't damage a zygote that other accounts use.
+  /// For the time ZygoteOptions::kept_apart, jobs of this account and toolchain get a zygote that
+  /// no other account uses, so that they can't damage a shared one.
   void KeepApart(const Toolchain& toolchain, Account account);
   [[nodiscard]] bool IsKeptApart(const Toolchain& toolchain, Account account);
   /// Discards the zygotes of all toolchains except these.
   void KeepOnly(std::span<const ToolchainPtr> toolchains);
-  /// Returns the zygotes that take new jobs.
+  /// Returns the zygotes that accept jobs.
   [[nodiscard]] std::vector<ZygoteActivity> List() const;
 
  private:
-  /// The toolchain's serial and the zygote's hello. The id would not do: files that were changed
-  /// and changed back have their old id, but a zygote that loaded them in between must not serve
-  /// it.
+  /// The serial number of the toolchain, and the encoded ZygoteHello. The toolchain's id is not
+  /// enough: if its files were changed and then restored, the id is the old one, but a zygote that
+  /// has loaded the changed files must not be used.
   struct Key {
     uint64_t serial;
     std::string hello;
-    std::optional<Account> apart;  ///< none: for all accounts that are not kept apart
+    std::optional<Account> apart;  ///< none for the shared zygote
 
     auto operator<=>(const Key&) const = default;
   };
   struct Slot {
-    std::shared_ptr<Zygote> zygote;  ///< null: not started yet
+    std::shared_ptr<Zygote> zygote;  ///< null while it is being started
     bool starting = false;
-    std::string version;  ///< of the toolchain
+    std::string version;  ///< version of the toolchain, for List()
     uint64_t last_use = 0;
   };
   using Slots = std::map<Key, Slot>;
   using Zygotes = std::vector<std::shared_ptr<Zygote>>;
 
-  /// Starts a zygote for the slot of this key, which is marked as starting.
+  /// Starts a zygote for the slot of this key. The caller must have set `starting` in the slot.
   Result<std::shared_ptr<Zygote>> FillSlot(const Key& key, const Toolchain& toolchain,
                                            Clock::time_point deadline);
   Result<std::shared_ptr<Zygote>> Start(const Toolchain& toolchain, Clock::time_point deadline);
-  /// Returns the slot's zygote if it can take another job; otherwise moves it to `retired`.
+  /// Returns the slot's zygote if it can take another job. Otherwise moves it to `retired` and
+  /// returns null.
   std::shared_ptr<Zygote> CurrentOf(Slot& slot, Zygotes& retired) REQUIRES(mutex_);
-  /// Moves zygotes above the limits to `retired`.
+  /// Removes the least recently used zygotes above the limits and moves them to `retired`.
   void Shrink(Zygotes& retired) REQUIRES(mutex_);
-  /// Does the same for the zygotes that are kept apart, or for the others.
+  /// Applies the limit `bound` to the zygotes of single accounts (if `apart`), or to the shared
+  /// ones.
   void Shrink(bool apart, size_t bound, Zygotes& retired) REQUIRES(mutex_);
 
   const std::string worker_path_;
@@ -110,10 +113,10 @@ class ZygotePool {
   mutable Mutex mutex_;
   CondVar started_;
   Slots slots_ GUARDED_BY(mutex_);
-  /// End of the time in which an account is kept apart, by toolchain serial and account.
+  /// The time until which an account is kept apart, by toolchain serial and account.
   std::map<std::pair<uint64_t, Account>, Clock::time_point> apart_ GUARDED_BY(mutex_);
   uint64_t uses_ GUARDED_BY(mutex_) = 0;
-  ZygoteReady sandbox_ GUARDED_BY(mutex_);  ///< as last announced
+  ZygoteReady sandbox_ GUARDED_BY(mutex_);  ///< the last sandbox that a zygote reported
 };
 
 }  // namespace cccl_cache::daemon

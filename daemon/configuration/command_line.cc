@@ -39,8 +39,8 @@ constexpr std::pair<std::string_view, const char*> kHeadings[] = {
 
 Error Bad(std::string message) { return Error{ErrorCode::kInvalidRequest, std::move(message)}; }
 
-/// Returns the path made absolute. An address ("unix:...") stays unchanged, so that it is refused
-/// as not being an absolute path.
+/// Makes the path absolute. An address such as "unix:..." stays unchanged, so that it is refused
+/// later because it is not an absolute path.
 std::string Absolute(const std::string& path) {
   if (path.starts_with("unix:")) return path;
   std::error_code error;
@@ -61,8 +61,8 @@ Error UnknownArgument(const std::string& argument) {
   return Bad(fmt::format("unknown argument {}{}", argument, DidYouMean(name, flags)));
 }
 
-/// Returns the error for an option without a value, which is always the last argument: any other
-/// option takes the next argument as its value.
+/// Returns the error for an option without a value. That option is always the last argument,
+/// because any other option takes the next argument as its value.
 Error NoValue(const CLI::App& app, const std::string& last) {
   const std::string name = last.substr(0, last.find('='));
   const CLI::Option* option = app.get_option_no_throw(name);
@@ -73,7 +73,7 @@ Error NoValue(const CLI::App& app, const std::string& last) {
 /// Returns the line of --help, with the default if there is one.
 std::string HelpOf(const Setting& setting, const Configuration& defaults) {
   std::string value = setting.show(defaults);
-  // ReadFlags() is for the man page, which is for no particular machine.
+  // ReadFlags() sets no number of processors, because the man page is not for a particular machine.
   if (setting.name == "jobs" && defaults.builds.slots == 0) value = "one per processor";
   if (value == "[]" || value == "\"\"") return std::string(setting.help);
   return fmt::format("{} (default: {})", setting.help, value);
@@ -93,7 +93,7 @@ void AddSettings(CLI::App& app, std::vector<std::vector<std::string>>& texts,
     option->expected(1);
     option->multi_option_policy(setting.list ? CLI::MultiOptionPolicy::TakeAll
                                              : CLI::MultiOptionPolicy::TakeLast);
-    option->allow_extra_args(false);  // an option takes one value only
+    option->allow_extra_args(false);  // each occurrence of an option takes exactly one value
   }
 }
 
@@ -108,7 +108,7 @@ std::vector<Assignment> Assignments(std::vector<std::vector<std::string>> texts)
   return assignments;
 }
 
-/// The flags, and the variables that get their values.
+/// The definition of all flags for CLI11, and the variables in which it stores their values.
 struct Flags {
   explicit Flags(const Surroundings& surroundings) {
     app.footer(kFooter);
@@ -133,7 +133,7 @@ Result<CommandLine> ParseCommandLine(std::vector<std::string> arguments) {
   Flags flags(Surroundings::OfThisProcess());
   CommandLine& command_line = flags.command_line;
   const std::string last = arguments.empty() ? "" : arguments.back();
-  // CLI11 reports errors by exceptions; they are caught here.
+  // CLI11 reports errors by exceptions, which must not leave this function.
   try {
     std::reverse(arguments.begin(), arguments.end());
     flags.app.parse(std::move(arguments));

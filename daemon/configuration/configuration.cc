@@ -12,29 +12,30 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Returns the variable's value if it is an absolute path; the XDG base directory specification
-/// says to ignore others.
+/// Returns the value of the variable if it is an absolute path, else "". The XDG base directory
+/// specification says that relative paths must be ignored.
 std::string AbsoluteVariable(const Surroundings& surroundings, std::string_view name) {
   std::string value = surroundings.Variable(name);
   return value.starts_with('/') ? value : std::string();
 }
 
-/// Returns the first of the directories in a list that systemd separates by colons.
+/// Returns the first directory in a variable that systemd has set. It separates several ones by
+/// colons.
 std::string DirectoryFromSystemd(const Surroundings& surroundings, std::string_view name) {
   const std::string list = AbsoluteVariable(surroundings, name);
   return list.substr(0, list.find(':'));
 }
 
-/// Returns whether this is root or the unprivileged user of the system service. For the service,
-/// systemd sets STATE_DIRECTORY but not XDG_RUNTIME_DIR.
+/// Returns whether the daemon runs as root or as the system service. For the service, systemd sets
+/// STATE_DIRECTORY but not XDG_RUNTIME_DIR.
 bool ServesTheNode(const Surroundings& surroundings) {
   if (surroundings.uid == 0) return true;
   return !DirectoryFromSystemd(surroundings, "STATE_DIRECTORY").empty() &&
          surroundings.Variable("XDG_RUNTIME_DIR").empty();
 }
 
-/// Returns a directory of the XDG base directory specification: the variable's, else the default
-/// one below the home directory.
+/// Returns a user directory as the XDG base directory specification defines it: the value of
+/// `variable` or, without it, `below_home` in the home directory. Empty if both are unknown.
 std::string UserDirectory(const Surroundings& surroundings, std::string_view variable,
                           std::string_view below_home) {
   std::string directory = AbsoluteVariable(surroundings, variable);

@@ -17,34 +17,36 @@ namespace cccl_cache::daemon {
 
 enum class LogLevel : uint8_t { kError, kWarning, kInfo, kDebug };
 enum class LogFormat : uint8_t { kText, kJson };
-/// The places in which CUDA is looked for: the usual ones and toolchain_root, or toolchain_root
-/// only.
+/// Where the daemon searches for CUDA. kEverywhere: in the usual places and in toolchain_root.
+/// kRoots: in toolchain_root only.
 enum class ToolchainSearch : uint8_t { kEverywhere, kRoots };
 
-/// Settings of the Redis or Valkey server that the nodes of a cluster share. A plain value.
+/// Settings of the Redis or Valkey server with which the nodes of a cluster share entries. A plain
+/// value.
 struct RemoteSettings {
-  std::string url;                 ///< empty: this node shares nothing
-  std::string password_file;       ///< empty: none
-  std::string ca_file;             ///< for TLS; empty: the system's certificates
-  std::string key;                 ///< file with the key that signs entries; empty: this node only
-                                   ///< reads
-  std::vector<std::string> trust;  ///< files with the keys whose entries are accepted
+  std::string url;                 ///< empty if this node shares no entries
+  std::string password_file;       ///< empty if the server needs no password
+  std::string ca_file;             ///< trusted certificates for TLS; if empty, those of the system
+  std::string key;                 ///< file of the key that signs entries; if empty, this node
+                                   ///< writes none
+  std::vector<std::string> trust;  ///< files of public keys; entries signed by them are accepted
   std::string prefix = "cccl-cached:";
   std::chrono::milliseconds patience{20};
   uint64_t entry_limit = 8ull << 20;
-  std::vector<std::string> deposits;  ///< groups whose deposits are shared
+  std::vector<std::string> deposits;  ///< names of the groups whose deposits are shared
   std::chrono::milliseconds lifetime{std::chrono::hours(24 * 30)};
 };
 
-/// The values of all settings. The table in settings.cc has each member's name, format and help.
-/// configuration.cc sets the defaults that depend on the user who runs the daemon. A plain value.
+/// The values of all settings. The table in settings.cc has the name, format and help text of each
+/// member. configuration.cc sets the default values that depend on the daemon's user. A plain
+/// value.
 struct Configuration {
-  std::string socket;     ///< empty: none is known
-  std::string state_dir;  ///< empty: none is known
+  std::string socket;     ///< empty if there is no safe default
+  std::string state_dir;  ///< empty if there is no safe default
   mode_t socket_mode = 0600;
-  std::string socket_group;  ///< empty: the file keeps its group
+  std::string socket_group;  ///< if empty, the socket keeps its group
   std::vector<std::string> container_socket;
-  std::string admin_group;  ///< empty: no group
+  std::string admin_group;  ///< if empty, no group has administrators
   std::vector<std::string> toolchain_root;
   ToolchainSearch toolchain_search = ToolchainSearch::kEverywhere;
   LogLevel log_level = LogLevel::kInfo;
@@ -57,7 +59,7 @@ struct Configuration {
   uint64_t release_limit = 4ull << 30;
   uint64_t release_limit_per_uid = 1ull << 30;
 
-  /// Becomes BuildLimits::memory_bytes; none: the result of CompileMemoryOf.
+  /// The value of BuildLimits::memory_bytes. If none, CompileMemoryOf() computes that value.
   std::optional<uint64_t> compile_memory_limit;
   BuildLimits builds;
   ServiceLimits clients;
@@ -66,7 +68,7 @@ struct Configuration {
   std::vector<std::string> shelf_path;
 };
 
-/// The environment of the process, passed in so that tests can choose it. A plain value.
+/// The properties of the process on which defaults depend. Tests can set other ones. A plain value.
 struct Surroundings {
   std::map<std::string, std::string, std::less<>> environment;
   uid_t uid = 0;
@@ -79,17 +81,17 @@ struct Surroundings {
     return found == environment.end() ? std::string() : found->second;
   }
 
-  /// Returns the environment of this process.
+  /// Returns the properties of this process.
   [[nodiscard]] static Surroundings OfThisProcess();
 };
 
-/// Returns the defaults: the node's paths for root and the system service, private ones for a user.
-/// Directories that systemd made for the service take precedence. A path without a safe default is
-/// empty; /tmp is never used.
+/// Returns the default settings. For root and the system service, the paths are in system
+/// directories; for other users, in directories of the user. Directories that systemd has made for
+/// the service take precedence. A path without a safe default is empty; /tmp is never used.
 [[nodiscard]] Configuration DefaultConfiguration(const Surroundings& surroundings);
 
-/// Returns the path of the configuration file that is read if no other is named and it exists; may
-/// be empty.
+/// Returns the path of the configuration file that the daemon reads, if it exists, when no other
+/// file is named. May be empty.
 [[nodiscard]] std::string DefaultConfigFile(const Surroundings& surroundings);
 
 }  // namespace cccl_cache::daemon

@@ -25,7 +25,7 @@ constexpr std::string_view kConfigVariable = "CCCL_CACHED_CONFIG";
 
 Error Bad(std::string message) { return Error{ErrorCode::kInvalidRequest, std::move(message)}; }
 
-/// Splits a variable with several values, which are separated by colons.
+/// Splits the value of an environment variable at colons. Empty parts are left out.
 std::vector<std::string> SplitList(std::string_view text) {
   std::vector<std::string> parts;
   while (!text.empty()) {
@@ -59,8 +59,8 @@ Result<std::vector<Assignment>> ReadEnvironment(const Surroundings& surroundings
   return assignments;
 }
 
-/// Returns the path of the configuration file, or "". A file that was named must exist; the default
-/// file need not.
+/// Returns the path of the configuration file, or "" if there is none. A file that the user has
+/// named is returned even if it does not exist. The default file is not.
 std::string FileOf(const CommandLine& command_line, const Surroundings& surroundings) {
   if (!command_line.config_file.empty()) return command_line.config_file;
   if (std::string named = surroundings.Variable(kConfigVariable); !named.empty()) return named;
@@ -69,8 +69,8 @@ std::string FileOf(const CommandLine& command_line, const Surroundings& surround
   return path;
 }
 
-/// Sets the values. An error names the setting, unless its origin, a flag or a variable, already
-/// does.
+/// Sets the values in `loaded`. An error begins with the flag, the environment variable, or the
+/// line of the file and the setting there.
 Status Apply(const std::vector<Assignment>& assignments, bool of_file,
              LoadedConfiguration& loaded) {
   for (const Assignment& assignment : assignments) {
@@ -90,8 +90,8 @@ Result<std::string> ReadText(const std::string& path) {
   return *std::move(text);
 }
 
-/// Returns a hint to add to the parser's message if the line has a number with a unit but no
-/// quotes.
+/// Returns an addition to toml++'s message, if line `number` has a number with a unit but without
+/// quotes. Otherwise "".
 std::string QuotesHint(const std::string& text, size_t number) {
   std::istringstream lines(text);
   std::string line;
@@ -107,7 +107,7 @@ std::string QuotesHint(const std::string& text, size_t number) {
 }
 
 Result<toml::table> Parse(const std::string& text, const std::string& path) {
-  // toml++ reports errors by an exception; it is caught here.
+  // toml++ reports errors by an exception, which must not leave this function.
   try {
     return toml::parse(text, path);
   } catch (const toml::parse_error& error) {
@@ -127,7 +127,7 @@ std::string Expected(const Setting& setting) {
   return setting.list ? fmt::format("{}, or an array of them", one) : one;
 }
 
-/// Returns none if the node's type does not fit the setting.
+/// Returns the value as text, or none if the type of the TOML value does not fit the setting.
 std::optional<std::string> OneText(const toml::node& node, const Setting& setting) {
   if (setting.bare) {
     if (const auto* number = node.as_integer()) return fmt::format("{}", number->get());

@@ -20,18 +20,19 @@ struct LoadedConfiguration {
   std::string file = {};                            ///< path of the file that was read; empty: none
 };
 
-/// Loads the settings: flags override the environment, which overrides the file, which overrides
-/// the defaults. An unknown key or variable, or an invalid value, is an error that names its origin
-/// and the accepted values.
+/// Loads all settings. Flags override environment variables, these override the file, and the file
+/// overrides the defaults. An unknown key or variable and an invalid value are errors. The message
+/// names the origin and the accepted values.
 [[nodiscard]] Result<LoadedConfiguration> LoadConfiguration(const CommandLine& command_line,
                                                             const Surroundings& surroundings);
 
-/// Checks that the daemon can start with the configuration. kInvalidRequest names the setting and
-/// the remedy.
+/// Checks that the daemon has all settings without which it can't start. The error kInvalidRequest
+/// names the missing setting and the remedy.
 [[nodiscard]] Status CheckComplete(const LoadedConfiguration& loaded,
                                    const Surroundings& surroundings);
 
-/// Returns a configuration file that sets all values, with the origin of each as a comment.
+/// Returns the text of a configuration file with all settings. A comment after each one gives its
+/// origin.
 [[nodiscard]] std::string PrintConfiguration(const LoadedConfiguration& loaded);
 
 /// Returns the assignments of a configuration file. Every error names file and line.

@@ -81,7 +81,8 @@ constexpr Setting List(std::string_view name, std::string_view help) {
                  .show = &ShowList<Format, kPath...>};
 }
 
-// A row's template arguments are its format and the path from a Configuration to the value.
+// The template arguments of a row are the format and the members that lead from a Configuration to
+// the value.
 using C = Configuration;
 constexpr std::array kSettings = {
     One<PathFormat, &C::socket>("socket", "path of the socket that clients connect to"),

@@ -12,17 +12,17 @@
 
 namespace cccl_cache::daemon {
 
-/// One row of the table from which flags, the configuration file, the environment and
-/// --print-config are made.
+/// The description of one setting. The flags, the environment variables, the keys of the
+/// configuration file and --print-config are generated from the table of all settings.
 struct Setting {
   std::string_view name;  ///< key in the file: "socket_mode"
   std::string_view placeholder;
   std::string_view help;  ///< one line
-  bool list;              ///< may be given several times
-  bool path;              ///< a path; the command line makes a relative one absolute
-  bool bare;              ///< written in the file as a number, without quotes
-  /// Sets the value from `texts` (exactly one unless it is a list). The error names the accepted
-  /// values.
+  bool list;              ///< whether the setting may have several values
+  bool path;              ///< a path; on the command line it may be relative
+  bool bare;              ///< whether the configuration file has the value without quotes
+  /// Sets the value from `texts`, which has exactly one element unless the setting is a list. The
+  /// error names the accepted values.
   Status (*set)(Configuration& configuration, const std::vector<std::string>& texts);
   /// Returns the value as written in the file.
   std::string (*show)(const Configuration& configuration);
@@ -36,7 +36,7 @@ struct Setting {
 /// Returns null if there is no such setting.
 [[nodiscard]] const Setting* FindSetting(std::string_view name);
 
-/// A value that one source gives to one setting.
+/// The value of a setting from a flag, an environment variable or the configuration file.
 struct Assignment {
   const Setting* setting;
   std::vector<std::string> texts;

@@ -17,7 +17,7 @@ Error BadValue(std::string message) {
   return Error{ErrorCode::kInvalidRequest, std::move(message)};
 }
 
-/// A unit and its factor; tables are ordered from the largest to the smallest.
+/// A unit of sizes or times, and its number of smallest units. Tables begin with the largest unit.
 struct Unit {
   std::string_view name;
   uint64_t factor;
@@ -42,7 +42,8 @@ std::optional<uint64_t> TakeNumber(std::string_view& text, int base) {
   return value;
 }
 
-/// Parses "<number><unit>": larger than 0, at most `most` of the smallest unit.
+/// Parses a number and a unit, such as "4GiB". Returns the value in the smallest unit; none if it
+/// is 0, exceeds `most`, or the text is malformed.
 std::optional<uint64_t> ParseWithUnit(std::string_view text, std::span<const Unit> units,
                                       uint64_t most) {
   const std::optional<uint64_t> number = TakeNumber(text, 10);
@@ -69,7 +70,8 @@ Result<uint64_t> ParseCount(std::string_view text, uint64_t least, uint64_t most
   return BadValue(fmt::format("\"{}\" is not a whole number from {} to {}", text, least, most));
 }
 
-/// Parses a size. `others` is appended to the error: the other accepted values.
+/// Parses a size in bytes. `others` is the end of the error's message, with further accepted
+/// values.
 Result<uint64_t> ParseSize(std::string_view text, std::string_view others = "") {
   constexpr uint64_t kMax = std::numeric_limits<int64_t>::max();
   const std::optional<uint64_t> bytes = ParseWithUnit(text, kSizeUnits, kMax);

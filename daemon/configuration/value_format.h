@@ -13,11 +13,11 @@
 #include "daemon/configuration/configuration.h"
 #include "daemon/core/model/result.h"
 
-/// Text formats, one for each kind of value. Each format has
-///   Parse        returns the value of a text; the error names the accepted texts
-///   Show         returns the text of a value, which Parse accepts
+/// Text formats of settings, one for each kind of value. Each format has
+///   Parse        returns the value of a text, or an error that names the accepted texts
+///   Show         returns the text of a value; Parse accepts that text
 ///   kPlaceholder the name of the value in --help
-///   kBare        whether TOML has it without quotes
+///   kBare        whether the configuration file has the value without quotes
 namespace cccl_cache::daemon {
 
 /// An absolute path.
@@ -62,7 +62,7 @@ struct ModeFormat {
   static std::string Show(mode_t value);
 };
 
-/// A whole number above 0.
+/// A whole number from 1 to 1,000,000,000.
 struct CountFormat {
   static constexpr std::string_view kPlaceholder = "N";
   static constexpr bool kBare = true;
@@ -70,7 +70,7 @@ struct CountFormat {
   static std::string Show(uint64_t value);
 };
 
-/// A whole number; 0: never.
+/// A whole number from 0 to 1,000,000,000; 0 means never.
 struct FrequencyFormat : CountFormat {
   static Result<uint64_t> Parse(std::string_view text);
 };
@@ -80,7 +80,7 @@ struct ThreadCountFormat : CountFormat {
   static Result<uint64_t> Parse(std::string_view text);
 };
 
-/// Bytes: 512MiB.
+/// A number of bytes above 0, with a unit: 512MiB.
 struct SizeFormat {
   static constexpr std::string_view kPlaceholder = "SIZE";
   static constexpr bool kBare = false;
@@ -88,13 +88,13 @@ struct SizeFormat {
   static std::string Show(uint64_t value);
 };
 
-/// Bytes as above, or "0" for none.
+/// Like SizeFormat, but also "0".
 struct SizeOrZeroFormat : SizeFormat {
   static Result<uint64_t> Parse(std::string_view text);
   static std::string Show(uint64_t value);
 };
 
-/// Bytes as above, or "auto": the daemon determines the value.
+/// Like SizeFormat, but also "0", or "auto" if the daemon shall determine the value.
 struct SizeOrAutoFormat : SizeFormat {
   static Result<std::optional<uint64_t>> Parse(std::string_view text);
   static std::string Show(const std::optional<uint64_t>& value);
@@ -110,14 +110,14 @@ struct SharedSizeFormat : SizeFormat {
   static Result<uint64_t> Parse(std::string_view text);
 };
 
-/// Bytes of memory for one compile: at least 96MiB. An ordinary compile error needs up to 72 MiB,
-/// most of it for the compiler's code and tables. Near the limit it can't be distinguished from a
-/// lack of memory.
+/// The memory for one compile: at least 96MiB. A compile with an ordinary error needs up to 72 MiB,
+/// mostly for the compiler's code and tables. Near the limit, such an error could not be
+/// distinguished from a lack of memory.
 struct CompileMemoryFormat : SizeFormat {
   static Result<uint64_t> Parse(std::string_view text);
 };
 
-/// A span of time: 90s.
+/// A length of time above 0 and up to a year, with a unit: 90s.
 struct DurationFormat {
   static constexpr std::string_view kPlaceholder = "TIME";
   static constexpr bool kBare = false;

@@ -23,13 +23,14 @@
 
 namespace cccl_cache::daemon {
 
-/// The files that the daemon may open for a requester. For the daemon's own user: every file that
-/// the daemon can read. For other users: files whose mode, and whose directories' modes, let
-/// everybody in, except files of `keeper`. All three classes of a mode must allow the access: a
-/// mode that denies it to the owner or the group may be meant to keep the requester out. Immutable.
+/// Decides by modes and owners which files the daemon may open for a requester. For the daemon's
+/// own user: every file that the daemon can read. For other users: files that do not belong to
+/// `keeper`, if the mode of the file and of each directory allows the access to the owner, the
+/// group and all others alike. A mode that denies it to the owner or the group may be meant to keep
+/// the requester out. Immutable.
 class Reach {
  public:
-  /// `keeper`: the user whose files no other user is given; 0: there is none.
+  /// `keeper`: the user whose files are given to no other user; 0: there is no such user.
   Reach(FileReach reach, uid_t keeper) : keeper_(keeper), stranger_(reach != FileReach::kDaemons) {}
 
   [[nodiscard]] bool IsStrangers() const { return stranger_; }
@@ -45,9 +46,11 @@ class Reach {
 
 inline constexpr uint64_t kMaxFileBytes = uint64_t{64} << 20;
 
-/// Directories in which a stranger's path may be resolved: they have no access list and are not
-/// refused places. Modes and owners are checked each time. Keyed by the directories' stamps: a new
-/// access list changes the stamp. An LRU bounded in directories. Thread-safe.
+/// A cache of directories in which paths of a stranger (a requester who is not the daemon's own
+/// user) may be resolved. These directories have no access list and are not refused places. Modes
+/// and owners are not cached; they are checked each time. The key is the directory's stamp, which
+/// changes with its access list. Beyond `max_directories`, the least recently used is dropped.
+/// Thread-safe.
 class CheckedDirectories {
  public:
   explicit CheckedDirectories(size_t max_directories)
@@ -64,14 +67,14 @@ class CheckedDirectories {
 /// A directory in which names may be looked up.
 struct Searchable {
   FileSystem file_system = FileSystem::kOther;
-  /// While the stamp stays the same, so do the directory's names and rights. None: names or rights
-  /// may change without a change of the stamp.
+  /// While the stamp stays the same, the directory's names and rights stay the same. None: names or
+  /// rights may change without a change of the stamp.
   std::optional<ContentStamp> stamp = std::nullopt;
 };
 
 /// Checks each directory on the way to a requester's file, and the file itself. The checks use
 /// descriptors or entries of open directories, so that a path can't be redirected between check and
-/// use. For one build. Not thread-safe.
+/// use. Each build needs its own object. Not thread-safe.
 class AccessRules {
  public:
   /// `checked` must outlive the rules.
@@ -79,16 +82,18 @@ class AccessRules {
       : reach_(reach), refused_(std::move(own_places)), checked_(checked) {}
 
   /// Checks that names may be looked up in an open (O_PATH) directory. `status` was taken at
-  /// `now_ns` or later. In /proc, /sys and /dev names may be looked up, but no file is given.
+  /// `now_ns` or later. Names in /proc, /sys and /dev may be looked up, although no file there is
+  /// given to a requester.
   Reached<Searchable> CheckSearch(int directory, const struct statx& status, int64_t now_ns);
 
-  /// Checks that `name` in `directory` ("": the descriptor itself) may be given to the requester.
-  /// Returns the file system that it lies on. Not for symlinks.
+  /// Checks that `name` in `directory` may be given to the requester. If `name` is empty, checks
+  /// the file of the descriptor `directory` itself. The file must not be a symlink. Returns the
+  /// file system on which it lies.
   Reached<FileSystem> CheckTarget(int directory, const std::string& name,
                                   const struct statx& status);
 
-  /// Opens the regular file of an O_PATH descriptor for reading, with the rights due to the
-  /// requester.
+  /// Opens the regular file of an O_PATH descriptor for reading. For a stranger, opens it with the
+  /// rights of the user nobody.
   Reached<FileDescriptor> OpenContents(int file) const;
 
   /// Returns whether a file's access list may deny this requester what the mode allows.
@@ -101,17 +106,18 @@ class AccessRules {
   CheckedDirectories& checked_;
 };
 
-/// Returns whether a file or directory has a POSIX access list, which may keep out users whom its
-/// mode lets in. `fd` may be an O_PATH descriptor. Also true if the list can't be read.
+/// Returns whether a file or directory has a POSIX access list. Such a list may deny the access to
+/// users to whom the mode allows it. `fd` may be an O_PATH descriptor. Also true if the list can't
+/// be read.
 [[nodiscard]] bool HasAccessList(int fd);
 
-/// While the object lives, and if the process is root, this thread opens files as nobody (65534)
-/// without groups. That is a second check besides modes, for file systems whose servers decide by
-/// uid. If root may not change its ids, as in some containers, modes are the only check. Other
-/// threads are not affected. The thread that made the object must destroy it.
+/// While an object of this class exists, and if the process is root, its thread opens files as the
+/// user nobody (65534) without groups. This is a second check besides modes, for file systems whose
+/// servers decide by uid. If root may not change its ids, as in some containers, modes are the only
+/// check. Other threads are not affected. The thread that made the object must destroy it.
 class StrangerRights {
  public:
-  /// Does nothing if not `wanted`.
+  /// If `wanted` is false, the object has no effect.
   explicit StrangerRights(bool wanted);
   StrangerRights(const StrangerRights&) = delete;
   StrangerRights& operator=(const StrangerRights&) = delete;

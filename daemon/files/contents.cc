@@ -17,21 +17,23 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Smaller files are not charged: a job has only one at a time.
+/// Smaller files are not charged to an account, because a job has only one of them in memory at a
+/// time.
 constexpr uint64_t kLargeFileBytes = 1u << 20;
 
-/// Bytes that are charged to an account until they are freed.
+/// Bytes of a file. They are charged to an account until they are freed.
 struct CountedBytes {
   JobMemory::Share share;
   std::string bytes;
 };
 
-/// How long a large file waits for memory while the requester's other files release theirs.
+/// Limit of the time that a large file waits for memory of its account, which other files may
+/// release.
 constexpr std::chrono::seconds kPatience{30};
 
 /// Writes the file's dirty pages to the disk now, so that a later store through a mapping changes
-/// its ctime. Returns false if the disk refuses. Does nothing on an overlay, whose pages belong to
-/// the file below it.
+/// the file's ctime. Returns false if the disk fails. Has no effect on an overlay, because the
+/// pages belong to the file in the layer below.
 bool WriteBack(int file) {
   constexpr unsigned kAndWait =
       SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
@@ -99,7 +101,7 @@ Reached<FileContents> ContentsReader::ReadOpen(int contents, FileSystem file_sys
   const ContentStamp stamp = ContentStamp::Of(before);
   const bool proves =
       StampsProve(file_system, before) && LiesStill(stamp, begin) && WriteBack(contents);
-  // One byte more than a file of this size may have: reading it shows that the file has grown.
+  // Reads one byte more than `most`, because that byte shows that the file has grown.
   const uint64_t most = std::max<uint64_t>(before.stx_size, kLargeFileBytes);
   std::optional<std::string> read = ReadAll(contents, most + 1);
   if (!read) return PathError{PathError::Kind::kFailed, errno};
@@ -117,7 +119,7 @@ Reached<FileContents> ContentsReader::ReadOpen(int contents, FileSystem file_sys
 }
 
 bool ContentsReader::LiesStill(const ContentStamp& stamp, int64_t now_ns) {
-  // Asked once for each build, because the kernel's setting may change between builds.
+  // Queried once for each build, because the kernel's setting may change between builds.
   if (!write_back_) write_back_ = memory_.write_back();
   return *write_back_ && stamp.IsSettledAt(now_ns, **write_back_);
 }

@@ -21,16 +21,16 @@
 
 namespace cccl_cache::daemon {
 
-/// The known facts about a file's contents under one stamp.
+/// What is known about a file's contents as long as the file has the same stamp.
 struct KnownContents {
   Digest digest;
-  /// The file has an access list: its mode alone does not decide who may read it.
+  /// Whether the file has an access list. If so, its mode alone does not decide who may read it.
   bool has_access_list = false;
 };
 
-/// The digests of files that were read, keyed by the files' stamps: an LRU bounded in files. Not
-/// kept on disk: to check that a stamp from before a restart still holds takes longer than to read
-/// the file again. Thread-safe.
+/// The digests of files that were read, by the files' stamps. Beyond `max_files`, the least
+/// recently used digest is dropped. The digests are not kept on disk: to check that a stamp from
+/// before a restart is still valid takes longer than to read the file again. Thread-safe.
 class DigestMemory {
  public:
   explicit DigestMemory(size_t max_files) : entries_({.max_entries = max_files}) {}
@@ -44,46 +44,49 @@ class DigestMemory {
   PerUserLru<ContentStamp, KnownContents, ContentStampHash> entries_ GUARDED_BY(mutex_);
 };
 
-/// The facts about requesters' files that are kept from one build to the next. Thread-safe.
+/// The facts about requesters' files that are kept for later builds. Thread-safe.
 struct FileMemory {
-  /// `max_files` is the limit of each member; some 200 bytes a file.
+  /// `max_files` is the limit of each member, which needs some 200 bytes for each file.
   explicit FileMemory(size_t max_files)
       : digests(max_files), absent(max_files), checked(max_files) {}
 
   DigestMemory digests;
   AbsentNames absent;
   CheckedDirectories checked;
-  /// Returns the age in nanoseconds from which a file's stamp can be trusted; see KernelWriteBack.
+  /// Returns the age in nanoseconds from which a file's stamp can be trusted. None: no stamp can be
+  /// trusted. See KernelWriteBack.
   std::function<std::optional<int64_t>()> write_back = [] { return KernelWriteBack(); };
 };
 
 /// A file's contents as they were at one time.
 struct FileContents {
   Digest digest;
-  std::shared_ptr<const std::string> bytes;  ///< exactly the bytes of the digest
+  std::shared_ptr<const std::string> bytes;  ///< the bytes from which the digest was computed
   struct statx status {};
 };
 
-/// The account that pays for the contents of large files. Null `memory`: they are not charged.
+/// The account that is charged for the contents of large files. If `memory` is null, no account is
+/// charged.
 struct MemoryAccount {
   std::shared_ptr<JobMemory> memory = nullptr;
   Account account{0};
 };
 
-/// Reads regular files whole, and remembers the digests of files that do not change. For one build.
-/// Not thread-safe.
+/// Reads whole regular files, and remembers the digests of files that do not change. Each build
+/// needs its own object. Not thread-safe.
 class ContentsReader {
  public:
   ContentsReader(AccessRules& rules, FileMemory& memory, MemoryAccount account = {})
       : rules_(rules), memory_(memory), account_(std::move(account)) {}
 
-  /// Reads the file at a place where a regular file was found. Checks it again, because another
-  /// file may be there now. Returns kChanging if the file changed meanwhile; then resolve the path
-  /// again.
+  /// Reads the regular file that was found at this place. Checks the file again, because another
+  /// file may be there now. Returns kChanging if the file changed during the call; the caller must
+  /// then resolve the path again.
   Reached<FileContents> Read(const Place& place);
 
-  /// Returns the digest of the file at a place where a regular file was found. Returns none if the
-  /// file may have changed since it was read, or this requester may not have it.
+  /// Returns the digest of the regular file that was found at this place, without reading the file.
+  /// None if the digest is unknown, the file may have changed since it was read, or an access list
+  /// may deny the file to the requester.
   [[nodiscard]] std::optional<Digest> Known(const Place& place);
 
  private:
@@ -93,7 +96,7 @@ class ContentsReader {
   AccessRules& rules_;
   FileMemory& memory_;
   const MemoryAccount account_;
-  std::optional<std::optional<int64_t>> write_back_;  ///< memory_.write_back() of this build; none
+  std::optional<std::optional<int64_t>> write_back_;  ///< the result of memory_.write_back(); empty
                                                       ///< before the first use
 };
 

@@ -68,7 +68,8 @@ RefusedPlaces::Known RefusedPlaces::LookUp() const {
   for (const char* path : {"/proc", "/sys", "/dev"}) {
     const auto identity = Identity(path);
     if (!identity) continue;
-    // A /proc or /sys that is no mount of its own looks like any other directory.
+    // If /proc or /sys is not a mount of its own, its files can't be recognised by their file
+    // system, so no names in it may be looked up.
     const bool own_device = root && root->first != identity->first;
     (own_device ? known.open : known.closed).insert(*identity);
     if (own_device && path == std::string_view("/dev")) known.device_of_devices = identity->first;

@@ -17,39 +17,40 @@
 
 namespace cccl_cache::daemon {
 
-/// The file systems that files lie on, each queried once. For one build only: the kernel reuses the
-/// numbers of an unmounted file system. Not thread-safe.
+/// Finds the file systems of files, and queries each file system once. Each build needs its own
+/// object, because the kernel reuses the numbers of an unmounted file system. Not thread-safe.
 class FileSystems {
  public:
-  /// Returns the file system of `name` in `directory` ("": of the descriptor itself). `status` is
-  /// its status.
+  /// Returns the file system of `name` in `directory`, or of the descriptor `directory` itself if
+  /// `name` is empty. `status` is the status of that file.
   Reached<FileSystem> Of(int directory, const std::string& name, const struct statx& status);
 
  private:
   std::map<std::pair<uint64_t, uint64_t>, FileSystem> known_;  // keyed by mount and device
 };
 
-/// Places whose files no requester is given: /proc, /sys, /dev, and the daemon's own directories
-/// and files. They are known by device and inode, not by name, and looked up at the first use.
-/// Names may be looked up in the first three if they are mounts of their own. Not thread-safe.
+/// The places whose files are given to no requester: /proc, /sys, /dev, and the daemon's own
+/// directories and files. A place is recognised by device and inode, not by name. All places are
+/// looked up at the first use. Names in /proc, /sys and /dev may be looked up if these are mounts
+/// of their own. Not thread-safe.
 class RefusedPlaces {
  public:
-  /// `own` lists directories and files that are the daemon's alone. Missing ones are ignored.
+  /// `own` lists the directories and files that only the daemon may use. Missing ones are ignored.
   explicit RefusedPlaces(std::vector<std::string> own) : own_(std::move(own)) {}
 
-  /// Returns whether this is a refused place or lies on the file system of /dev, even if that file
-  /// system is mounted elsewhere too.
+  /// Returns whether the file with this status is a refused place or is on the file system of /dev.
+  /// That file system may also be mounted elsewhere.
   [[nodiscard]] bool Include(const struct statx& status);
-  /// Returns whether it is a directory in which no name may be looked up, so that a requester can't
-  /// find out which names exist.
+  /// Returns whether no name may be looked up in this directory, so that a requester can't find out
+  /// which names exist.
   [[nodiscard]] bool Close(const struct statx& directory);
 
  private:
   using Directories = std::set<std::pair<uint64_t, uint64_t>>;  // device and inode
   struct Known {
     Directories closed;
-    Directories open;                           // names may be looked up
-    std::optional<uint64_t> device_of_devices;  // of /dev, if it has its own
+    Directories open;                           // directories in which names may be looked up
+    std::optional<uint64_t> device_of_devices;  // of /dev, if it is a mount of its own
   };
   [[nodiscard]] const Known& GetKnown();
   [[nodiscard]] Known LookUp() const;

@@ -89,8 +89,8 @@ std::unique_ptr<RequesterFiles> HostFileAccess::Of(const Peer& peer, RootDirecto
                             "(BuildRequest.files_view), so the daemon can't read them";
     return std::make_unique<FilesElsewhere>(std::move(directories), std::move(why));
   }
-  // A service user's files are given to no other user. Root's are: the system's headers belong to
-  // root.
+  // If the daemon runs as a service user, the files of that user are given to no other user. Files
+  // of root are given, because the system's headers belong to root.
   const uid_t keeper = peer.uid == options_.own_uid ? 0 : options_.own_uid;
   return std::make_unique<HostFiles>(Reach(peer.reach, keeper), std::move(directories),
                                      options_.own_places, memory_,

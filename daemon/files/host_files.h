@@ -20,11 +20,11 @@
 
 namespace cccl_cache::daemon {
 
-/// The files of this machine, by path. Each directory is opened once and stays open, so make a new
-/// object for each build and each check of a closure.
+/// The files of this machine, by path. Each directory is opened once and stays open, so each build
+/// and each check of a closure needs a new object.
 class HostFiles final : public RequesterFiles {
  public:
-  /// `own_places` are files and directories of the daemon's, which no requester is given.
+  /// `own_places` are the daemon's own files and directories, which no requester gets.
   HostFiles(Reach reach, RootDirectories directories, std::vector<std::string> own_places,
             std::shared_ptr<FileMemory> memory, MemoryAccount account = {})
       : directories_(std::move(directories)),
@@ -39,7 +39,8 @@ class HostFiles final : public RequesterFiles {
   Result<Contents> Read(const FileName& name) override;
 
  private:
-  /// Returns path errors for the requester. An absent file is an answer, not an error.
+  /// Reads the file at a path. Returns errors that are meant for the requester. An absent file is
+  /// not an error.
   Result<Contents> ReadPath(const std::string& path);
   Reached<Contents> ReadOnce(const std::string& path);
 
@@ -51,21 +52,22 @@ class HostFiles final : public RequesterFiles {
   ContentsReader reader_;
 };
 
-/// Opens the files of this machine for requesters whose paths name the same files for the daemon.
-/// Thread-safe.
+/// Opens files of this machine for requesters who have the daemon's view of the file system, so
+/// that a path leads to the same file for both. Thread-safe.
 class HostFileAccess final : public FileAccess {
  public:
   struct Options {
-    /// Directories and files that are the daemon's alone: its state, keys, passwords. No requester
-    /// is given a file in them.
+    /// Directories and files that only the daemon may use: its state, keys and passwords. No
+    /// requester gets a file in them.
     std::vector<std::string> own_places;
     uid_t own_uid = 0;  ///< the daemon's uid
     std::optional<FilesView> own_view =
         std::nullopt;  ///< the mount namespace and root of the daemon; none: no requester's files
                        ///< are opened
-    /// Limit of the remembered digests of files, and of absent names; some 200 bytes each.
+    /// Limit of the number of remembered digests of files, and of remembered absent names. Each
+    /// needs some 200 bytes.
     size_t max_remembered = 65536;
-    /// The memory that large files are charged to while they are in use; null: they are not
+    /// The memory to which large files are charged while they are in use. Null: large files are not
     /// charged.
     std::shared_ptr<JobMemory> memory = nullptr;
   };
@@ -81,11 +83,11 @@ class HostFileAccess final : public FileAccess {
   const std::shared_ptr<FileMemory> memory_;
 };
 
-/// The files of a requester whose paths may name other files for the daemon. Every look-up returns
-/// the error that only the client can read them.
+/// The files of a requester whose view of the file system differs from the daemon's or is unknown.
+/// Every look-up returns kFilesNeeded, because only the client can read the files.
 class FilesElsewhere final : public RequesterFiles {
  public:
-  /// `why`: the reason in the error's text.
+  /// `why` is the reason, for the text of the error.
   FilesElsewhere(RootDirectories directories, std::string why)
       : directories_(std::move(directories)), why_(std::move(why)) {}
 

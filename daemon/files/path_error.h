@@ -10,16 +10,16 @@
 
 namespace cccl_cache::daemon {
 
-/// The reason why a path leads to no file that may be given.
+/// The reason why the file at a path can't be given to a requester.
 struct PathError {
   enum class Kind : uint8_t {
     kAbsent,      ///< no such file
-    kClientOnly,  ///< the daemon may not look it up for this requester; the client can
-    kRefused,     ///< it lies in a place from which no requester is served
-    kSpecial,     ///< a FIFO, a device, a socket
+    kClientOnly,  ///< the daemon may not look the path up for this requester, but the client can
+    kRefused,     ///< the path is in a place whose files no requester gets
+    kSpecial,     ///< the path is a FIFO, a device or a socket
     kTooLarge,
-    kChanging,  ///< it changed while it was looked at
-    kFailed,    ///< any other errno, in `error`
+    kChanging,  ///< the file changed during the look-up
+    kFailed,    ///< any other error; `error` is its errno
   };
   Kind kind = Kind::kAbsent;
   int error = 0;
@@ -31,7 +31,8 @@ struct PathError {
 template <typename T>
 using Reached = std::variant<T, PathError>;
 
-/// Returns the error for the requester, with the path as the requester spelled it. Not for kAbsent.
+/// Returns the error for the requester. `path` is the path in the requester's spelling. The kind of
+/// `obstacle` must not be kAbsent.
 [[nodiscard]] Error Explain(const PathError& obstacle, std::string_view path);
 
 }  // namespace cccl_cache::daemon

@@ -21,11 +21,11 @@ constexpr int kMaxSymlinks = 40;
 /// Limit of a path in which symlinks were replaced by their targets, in bytes. The kernel has no
 /// such limit; here it bounds the time of a walk.
 constexpr size_t kMaxDetour = 4 * PATH_MAX;
-/// Limit of the open directories that one build keeps, and so of its descriptors.
+/// Limit of the directories that one build keeps open, because each needs a descriptor.
 constexpr size_t kMaxDirectories = 256;
 
 /// A directory's path and the name of an entry in it. The name is empty if the path ends in "/",
-/// "." or "..", which only directories do.
+/// "." or "..", because then the path is that of a directory.
 struct SplitPath {
   std::string_view directory;
   std::string_view name;
@@ -42,9 +42,9 @@ bool IsNumber(std::string_view name) {
   return !name.empty() && name.find_first_not_of("0123456789") == name.npos;
 }
 
-/// Returns whether the path is an entry of /dev/fd or /proc/self/fd that is no number, and so is
-/// absent in every process. For a number, the daemon would find its own descriptor instead of the
-/// requester's.
+/// Returns whether the path is an entry of /dev/fd or /proc/self/fd whose name is not a number.
+/// Such an entry is absent in every process. If the name is a number, the daemon would find its own
+/// descriptor instead of the requester's.
 bool NamesNoDescriptor(std::string_view path) {
   for (const std::string_view directory : {"/dev/fd/", "/proc/self/fd/"}) {
     if (!path.starts_with(directory)) continue;
@@ -137,7 +137,7 @@ Reached<NameWalk::WayPtr> NameWalk::DirectoryAt(std::string_view path, int symli
     if (!name.empty() && name != ".") {
       Reached<WayPtr> next = Step(*way, path.substr(0, done), name, symlinks);
       if (const auto* obstacle = std::get_if<PathError>(&next)) {
-        // After a symlink the error may come from the limit of symlinks, so the name may exist.
+        // After a symlink, the error may mean that there are too many symlinks. The name may exist.
         const bool is_absent = obstacle->kind == PathError::Kind::kAbsent && symlinks == 0;
         if (is_absent) Remember(path.substr(0, end), nullptr);
         return next;
@@ -221,7 +221,7 @@ Reached<NameWalk::FollowedLink> NameWalk::Follow(const Way& from, std::string_vi
   if (length == 0 || symlinks + from.symlinks >= kMaxSymlinks) return PathError{};
   const std::string_view text(target, static_cast<size_t>(length));
   if (text.starts_with('/')) return FollowedLink{std::string(text), symlinks + from.symlinks + 1};
-  // Symlinks in the prefix are still part of the path and are counted when it is walked again.
+  // The prefix may contain symlinks. They are counted when the new path is walked.
   FollowedLink detour{fmt::format("{}/{}", prefix, text), symlinks + 1};
   if (detour.path.size() > kMaxDetour) return PathError{};
   return detour;
@@ -230,7 +230,8 @@ Reached<NameWalk::FollowedLink> NameWalk::Follow(const Way& from, std::string_vi
 void NameWalk::Remember(std::string_view path, WayPtr way) {
   if (path.size() >= PATH_MAX) return;
   if (ways_.size() >= kMaxDirectories) {
-    // At the limit an absent directory is not kept, so that all open ones stay.
+    // At the limit, an absent directory is not remembered, because that would drop all open
+    // directories.
     if (way == nullptr) return;
     ways_.clear();
   }

@@ -21,9 +21,10 @@
 
 namespace cccl_cache::daemon {
 
-/// Names that directories do not have, keyed by the directories' stamps: a new entry changes the
-/// stamp of its directory. Half of a closure are names that were not found; with these, one look at
-/// each directory suffices for them. Bounded in names: at the limit all are dropped. Thread-safe.
+/// The names that were not found in a directory, by the directory's stamp. A new entry changes the
+/// stamp of its directory, so the names stay absent while the stamp is the same. Half of the names
+/// in a closure are absent; with this cache, a directory is queried once instead of once for each
+/// name. At `max_names` all names are dropped. Thread-safe.
 class AbsentNames {
  public:
   explicit AbsentNames(size_t max_names) : max_names_(max_names) {}
@@ -31,8 +32,8 @@ class AbsentNames {
   AbsentNames& operator=(const AbsentNames&) = delete;
 
   [[nodiscard]] bool Knows(const ContentStamp& directory, std::string_view name) const;
-  /// `directory` is the stamp from before the name was looked up, and must have been settled then
-  /// (ContentStamp::IsSettledAt).
+  /// `directory` is the stamp from before the name was looked up. At that time it must have been
+  /// settled (ContentStamp::IsSettledAt).
   void Remember(const ContentStamp& directory, std::string_view name);
   [[nodiscard]] size_t size() const;
 
@@ -49,8 +50,9 @@ class AbsentNames {
   size_t size_ GUARDED_BY(mutex_) = 0;
 };
 
-/// The end of a path, with symlinks resolved: an entry of an open directory, or with an empty name
-/// the directory itself. By its status it may be given to the requester.
+/// The file or directory to which a path leads, with symlinks resolved. It is the entry `name` of
+/// an open directory, or that directory itself if `name` is empty. According to `status`, it may be
+/// given to the requester.
 struct Place {
   std::shared_ptr<const FileDescriptor> directory;  // O_PATH
   std::string name;
@@ -58,13 +60,13 @@ struct Place {
   FileSystem file_system = FileSystem::kOther;
 };
 
-/// Resolves paths as the kernel does, ".." and symlinks included, one name at a time through
-/// descriptors, and checks each directory on the way. Each directory is opened once and stays open.
-/// With Absence::kRemembered, no name is looked up below a directory that was absent before. For
-/// one build. Not thread-safe.
+/// Resolves paths as the kernel does, with ".." and symlinks, and checks each directory on the way.
+/// Opens one directory after the other, each by its name in the one before. Each directory is
+/// opened once and stays open. With Absence::kRemembered, no name is looked up below a directory
+/// that was absent before. Each build needs its own object. Not thread-safe.
 class NameWalk {
  public:
-  /// Both must outlive the walk.
+  /// `rules` and `absent` must outlive the object.
   NameWalk(AccessRules& rules, AbsentNames& absent) : rules_(rules), absent_(absent) {}
 
   /// How the walk decides that a directory does not have a name.
@@ -76,14 +78,16 @@ class NameWalk {
   Reached<Place> Find(std::string_view path, Absence absence);
 
  private:
-  /// An open directory that may be searched, and the number of symlinks on the way to it.
+  /// An open directory in which names may be looked up, and the number of symlinks on the path to
+  /// it.
   struct Way {
     std::shared_ptr<const FileDescriptor> directory;
     int symlinks = 0;
-    /// The stamp when it was opened; none if names may change without a change of the stamp.
+    /// The directory's stamp when it was opened. None if names may change without a change of the
+    /// stamp.
     std::optional<ContentStamp> stamp = std::nullopt;
-    /// It lies in /proc, /sys or /dev, or the path led through one of them: no file below it is
-    /// given.
+    /// Whether the directory is in /proc, /sys or /dev, or the path led through one of them. No
+    /// file below such a directory is given.
     bool gives_nothing = false;
   };
   using WayPtr = std::shared_ptr<const Way>;
@@ -107,17 +111,18 @@ class NameWalk {
                                       const std::string& name, int symlinks);
   void Remember(std::string_view path, WayPtr way);
   [[nodiscard]] bool KnownAbsent(const Way& from, std::string_view name) const;
-  /// Returns whether an existing name must look absent, because it may be another user's process.
+  /// Returns whether a name must not be looked up, because it may be another user's process. An
+  /// answer would show whether that process exists.
   [[nodiscard]] static bool IsHidden(const Way& from, std::string_view name);
-  /// Returns the path error of a name, and remembers the name as absent if the directory's stamp
-  /// allows it. Below a `gives_nothing` directory every other error is a refusal.
+  /// Returns the path error of a name. Remembers an absent name if the directory has a stamp. If
+  /// `from.gives_nothing`, every error other than kAbsent becomes kRefused.
   PathError ErrorAt(const Way& from, std::string_view name, int error);
 
   AccessRules& rules_;
   AbsentNames& absent_;
-  Absence absence_ = Absence::kAsked;  ///< of the Find() that runs now
-  /// Keyed by the path as spelled, without a slash at the end; "" is /. Null: there was no
-  /// directory.
+  Absence absence_ = Absence::kAsked;  ///< the argument of the current Find()
+  /// Keyed by the path as spelled, without a slash at the end; "" is /. A null value means that the
+  /// directory is absent.
   std::unordered_map<std::string, WayPtr, PathHash, std::equal_to<>> ways_;
 };
 

@@ -27,7 +27,8 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// No limits: the caller's own count. No caller waits so long; no machine has so much memory.
+/// These values limit nothing: no caller waits so long, and no machine has so much memory. The
+/// caller's own limits apply.
 constexpr std::chrono::hours kNoTimeLimit{24 * 30};
 constexpr uint64_t kNoMemoryLimit = uint64_t{1} << 46;
 
@@ -65,14 +66,15 @@ Status EnterWorkingDirectory(const std::string& directory) {
       fmt::format("the working directory {} can't be entered: {}", directory, strerror(errno))};
 }
 
-/// Returns the position after the last option that names a header directory. An option at the very
-/// end could become the value of an option that lacks its value.
+/// Returns the position after the last option that names a header directory. Further directories
+/// are inserted there, because after the very last option they could become its value, if it lacks
+/// one.
 std::vector<std::string>::iterator EndOfDirectories(std::vector<std::string>& options) {
   auto end = options.begin();
   for (auto option = options.begin(); option != options.end(); ++option) {
     const bool awaits_value = *option == "-I" || *option == "--include-path";
     const bool names = option->starts_with("-I") || option->starts_with("--include-path=");
-    // At the end, without a value, it means the working directory.
+    // As the last option, without a value, this one stands for the working directory.
     if (awaits_value && option + 1 == options.end()) *option = "--include-path=";
     if (awaits_value && option + 1 != options.end()) ++option;
     if (awaits_value || names) end = option + 1;
@@ -126,7 +128,8 @@ LocalBuilder::LocalBuilder(Parts parts)
                    OneBuild()) {}
 
 Result<BuildAnswer> LocalBuilder::Build(std::shared_ptr<const BuildRequest> request) {
-  // Toolchains are looked for here, because a build that comes earlier would cause a second search.
+  // Waits for the first search for toolchains. A build that starts before the search has ended
+  // would cause a second one.
   [[maybe_unused]] const bool any = !toolchains_.Present().empty();
   if (NeedsPlainCompile(*request)) return BuildPlainly(std::move(request));
   std::promise<Result<BuildAnswer>> answer;

@@ -19,7 +19,7 @@
 
 namespace cccl_cache::daemon {
 
-/// The facts about toolchains that a daemon keeps in its database.
+/// Keeps facts about toolchains in the user's cache. A daemon keeps the same facts in its database.
 class LocalFacts final : public MetaStore {
  public:
   explicit LocalFacts(UserCache cache) : cache_(std::move(cache)) {}
@@ -31,17 +31,18 @@ class LocalFacts final : public MetaStore {
   const UserCache cache_;
 };
 
-/// Builds with the same parts as a daemon of this user, so bytes, names, log and key are the same;
-/// it keeps no results. It has no limits of time or memory, because the parent process ends it. It
-/// also runs builds whose compiler reads or writes files, which a daemon refuses. For one thread.
+/// Builds in this process with the same parts as a daemon of this user, so the bytes, names, log
+/// and key of a result are the same. Keeps no results. There are no limits of time or memory,
+/// because the parent process can end this process. Also runs builds whose compiler itself reads or
+/// writes files; a daemon refuses these. Must be used on one thread.
 class LocalBuilder {
  public:
   struct Parts {
-    const Configuration& configuration;  ///< where toolchains are looked for
+    const Configuration& configuration;  ///< names the places where toolchains are searched
     std::string worker;                  ///< path of cccl-cached-worker
     UserCache facts;                     ///< kept facts about toolchains; without them each build
                                          ///< hashes the toolchain's files
-    std::string packages;  ///< directory of Python packages, in which toolchains are looked for too
+    std::string packages;  ///< directory of Python packages, which may contain toolchains too
   };
 
   explicit LocalBuilder(Parts parts);
@@ -60,7 +61,8 @@ class LocalBuilder {
   BuildCoordinator coordinator_;
 };
 
-/// Returns whether the compiler would read or write files by itself, which a daemon refuses.
+/// Returns whether the compiler itself would read or write files because of an option. A daemon
+/// refuses such builds.
 [[nodiscard]] bool NeedsPlainCompile(const BuildRequest& request);
 
 /// Calls the compiler in this process as the client itself would: with the client's names, options

@@ -48,7 +48,7 @@ std::string Encode(BuildAnswer answer, const ConvertedRequest& request) {
     answer.outcome = kLocalOutcome;
     answer.reason.clear();
   }
-  answer.request_id = 0;  // no daemon has it in its log
+  answer.request_id = 0;  // there is no daemon whose log has the id
   std::string reply = EncodeReplyHead(answer);
   for (const ArtifactPart& part : answer.artifact->parts) {
     if (!Wants(request, part.kind)) continue;
@@ -66,7 +66,7 @@ Result<std::string> Build(const std::string& request_bytes) {
   if (!worker) return worker.error();
   Result<ConvertedRequest> request = Parse(request_bytes);
   if (!request) return request.error();
-  // Never deleted, because the process ends at once, and its threads with it.
+  // The builder is never deleted. The process ends soon after this, and all threads with it.
   auto* builder = new LocalBuilder({.configuration = loaded->values,
                                     .worker = *worker,
                                     .facts = UserCache::Of("toolchains"),

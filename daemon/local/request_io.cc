@@ -17,7 +17,8 @@ namespace cccl_cache::daemon {
 namespace {
 
 constexpr size_t kHeadBytes = 5;
-/// The sender's length is not trusted: memory is allocated only for bytes that have arrived.
+/// Memory for a message is allocated in steps of this size, as the bytes arrive, because the length
+/// that the sender announces is not trusted.
 constexpr size_t kChunkBytes = 1u << 20;
 
 bool ReceiveAll(int socket, char* place, size_t size) {

@@ -21,12 +21,13 @@ namespace cccl_cache::daemon {
 /// Blocks until the request is complete. kInvalidRequest: the other end is not the client library.
 [[nodiscard]] Result<std::string> ReceiveRequest(int socket);
 
-/// Return false if no caller waits any more, or the reply exceeds the size of a message.
+/// These functions send the reply. They return false if no caller waits any more, or if the reply
+/// is larger than a message may be.
 [[nodiscard]] bool SendReply(int socket, std::string_view reply);
 [[nodiscard]] bool SendError(int socket, const Error& error);
 
-/// Starts a thread that ends this process and its children as soon as the other end is closed. Does
-/// nothing if no thread can be started.
+/// Starts a thread that ends this process and its children as soon as the client library closes the
+/// other end of the socket. Does nothing if no thread can be started.
 void EndWithCaller(int socket);
 
 }  // namespace cccl_cache::daemon

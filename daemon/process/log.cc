@@ -93,7 +93,7 @@ std::string_view MessageOf(std::string_view entry) {
   return entry.substr(sizeof(size), size);
 }
 
-/// Returns a socket that is connected to the journal's, or none if the connection fails.
+/// Returns a socket that is connected to the journal's socket. None if the connection fails.
 std::optional<FileDescriptor> ConnectTo(const std::string& journal) {
   sockaddr_un address{};
   if (journal.empty() || journal.size() >= sizeof(address.sun_path)) return std::nullopt;
@@ -173,7 +173,7 @@ class Log::Sink {
     logger_->set_formatter(std::move(formatter));
   }
 
-  /// Ends the thread first: it writes the waiting lines with the other members.
+  /// Ends the thread first, because the thread writes the waiting lines and uses the other members.
   ~Sink() { pool_.reset(); }
   Sink(const Sink&) = delete;
   Sink& operator=(const Sink&) = delete;

@@ -23,14 +23,16 @@ struct LogField {
   std::variant<std::string_view, int64_t> value;
 };
 
-/// Writes one line for each event to standard error. Thread-safe. A thread of the log writes the
-/// lines; if it falls behind, the oldest are dropped, so that no build waits for the log.
+/// Writes one line for each event to standard error or to systemd's journal. A thread of the log
+/// writes the lines. If too many lines wait, the oldest are dropped, so that no build waits for the
+/// log. Thread-safe.
 class Log {
  public:
-  /// `journal`: the socket of systemd's journal if it receives standard error; else "". Lines in
-  /// text format go there with their fields as CCCL_EVENT, CCCL_UID and so on, by which
-  /// `journalctl` can select. Lines in JSON, and lines that the socket refuses, go to standard
-  /// error with their priority in front (sd-daemon(3)).
+  /// `journal`: the path of the journal's socket if standard error leads to systemd's journal, else
+  /// "". Lines in text format are sent to that socket with their fields as CCCL_EVENT, CCCL_UID and
+  /// so on, so that `journalctl` can select lines by field. Lines in JSON, and lines that the
+  /// socket does not accept, are written to standard error, with their priority in front
+  /// (sd-daemon(3)).
   Log(LogLevel level, LogFormat format, const std::string& journal = {});
   /// Writes the waiting lines.
   ~Log();
@@ -40,7 +42,8 @@ class Log {
   void SetLevel(LogLevel level);
   [[nodiscard]] bool Takes(LogLevel level) const;
 
-  /// `event` is one word for programs, `message` one sentence for people; the fields follow it.
+  /// `event` is one word for programs, and `message` is one sentence for people. The line has the
+  /// fields after the message.
   void Write(LogLevel level, std::string_view event, std::string_view message,
              std::initializer_list<LogField> fields = {});
 
@@ -52,14 +55,16 @@ class Log {
   const Line line_;
 };
 
-/// Returns the journal's socket if systemd connected this descriptor to the journal, else "".
-/// `journal_stream`: value of the variable JOURNAL_STREAM (systemd.exec(5)).
+/// Returns the path of the journal's socket if systemd has connected this descriptor to the
+/// journal, else "". `journal_stream` is the value of the variable JOURNAL_STREAM
+/// (systemd.exec(5)).
 [[nodiscard]] std::string JournalOf(int descriptor, std::string_view journal_stream);
 
 /// Returns a text line without its time and level.
 [[nodiscard]] std::string TextLine(std::string_view event, std::string_view message,
                                    std::initializer_list<LogField> fields);
-/// Returns a line as members of a JSON object, each after a comma.
+/// Returns the event, the message and the fields as members of a JSON object. A comma is in front
+/// of each member.
 [[nodiscard]] std::string JsonMembers(std::string_view event, std::string_view message,
                                       std::initializer_list<LogField> fields);
 
@@ -72,8 +77,9 @@ class Log {
 /// info if the build took over 30 s. The line holds no text of the client.
 void LogBuild(Log& log, const BuildRecord& record);
 
-/// Writes warnings that clients can cause without limit: at most ten at once and ten a minute. The
-/// next written warning says how many were dropped. Thread-safe; the log must outlive the object.
+/// Writes warnings that clients can cause without limit. Writes at most ten at once and ten a
+/// minute, and drops the rest. The next written warning says how many were dropped. Thread-safe.
+/// The log must outlive the object.
 class LimitedLog {
  public:
   using Clock = TokenBucket::Clock;

@@ -67,7 +67,7 @@ LastExit::LastExit(const Signals& signals, std::chrono::milliseconds patience, i
 
 LastExit::~LastExit() {
   thread_.request_stop();
-  pthread_kill(thread_.native_handle(), SIGHUP);  // interrupts its wait
+  pthread_kill(thread_.native_handle(), SIGHUP);  // wakes the thread from Signals::Wait
 }
 
 void NotifySocket::Reloading() const {
@@ -87,7 +87,7 @@ void NotifySocket::Send(std::string_view message, int flags) const {
   const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return;
   const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + address_.size());
-  // An error is ignored: without the message, systemd's start timeout ends the start.
+  // An error is ignored. If READY=1 is lost, systemd's start timeout ends the process.
   (void)sendto(fd, message.data(), message.size(), MSG_NOSIGNAL | flags,
                reinterpret_cast<const sockaddr*>(&address), length);
   close(fd);
@@ -95,7 +95,7 @@ void NotifySocket::Send(std::string_view message, int flags) const {
 
 std::optional<std::chrono::microseconds> WatchdogTimeout(std::string_view usec,
                                                          std::string_view pid) {
-  // The variables may be inherited from a parent process that they were meant for.
+  // The variables may be meant for a parent process, from which this process has inherited them.
   if (!pid.empty() && Number(pid) != getpid()) return std::nullopt;
   const std::chrono::microseconds timeout(Number(usec));
   if (timeout.count() <= 0) return std::nullopt;
@@ -139,8 +139,8 @@ Status CheckThreads(size_t needed) {
 }
 
 size_t ThreadsFor(size_t slots) {
-  // Counted in a daemon under load, with two processes of a compile. gRPC starts a thread per
-  // processor.
+  // The number of the daemon's own threads and of two processes of a compile, counted under load.
+  // gRPC starts another thread for each processor.
   constexpr size_t kOwn = 34;
   const size_t of_grpc = std::clamp(std::thread::hardware_concurrency(), 4u, 16u);
   return kOwn + of_grpc + slots;

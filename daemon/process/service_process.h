@@ -14,7 +14,7 @@
 
 namespace cccl_cache::daemon {
 
-/// The order of a signal.
+/// What a signal tells the process to do.
 enum class Told { kNothing, kStop, kReload };
 
 /// Blocks SIGTERM, SIGINT and SIGHUP, so that threads can wait for them. Make the object before the
@@ -25,7 +25,7 @@ class Signals {
   /// Also ignores SIGPIPE, so that a write to a closed connection returns an error.
   Signals();
 
-  /// Waits for a signal for at most `patience`.
+  /// Waits for a signal, at most for `patience`. Returns kNothing if no signal arrived.
   [[nodiscard]] Told Wait(std::chrono::milliseconds patience) const;
 
  private:
@@ -36,8 +36,8 @@ class Signals {
 /// does not answer.
 class LastExit {
  public:
-  /// Ends the process with this exit code at the next order to stop or after `patience`, unless the
-  /// object is destroyed before.
+  /// Ends the process with this exit code at the next SIGTERM or SIGINT, or after `patience`. Has
+  /// no effect once the object is destroyed.
   LastExit(const Signals& signals, std::chrono::milliseconds patience, int code);
   ~LastExit();
   LastExit(const LastExit&) = delete;
@@ -47,18 +47,19 @@ class LastExit {
   std::jthread thread_;
 };
 
-/// Reports the daemon's state to systemd: one datagram per message to the socket that systemd
-/// named. Does nothing without a socket. Immutable.
+/// Reports the daemon's state to systemd. Each message is one datagram to the socket that the
+/// variable NOTIFY_SOCKET names. Does nothing if there is no such socket. Immutable.
 class NotifySocket {
  public:
   /// `address` is the value of NOTIFY_SOCKET: a path, or '@' and a name in the abstract namespace.
   explicit NotifySocket(std::string address) : address_(std::move(address)) {}
 
   void Ready() const { Send("READY=1"); }
-  /// The reload has begun; call Ready when it is done.
+  /// Reports that a reload has begun. The caller must call Ready() when the reload is done.
   void Reloading() const;
   void Stopping() const { Send("STOPPING=1"); }
-  /// For the watchdog. Does not wait for systemd: a lost message is made up for by the next one.
+  /// Reports to the watchdog that the process still works. Does not wait for systemd. A message may
+  /// be lost; the next one replaces it.
   void Alive() const;
 
  private:
@@ -67,16 +68,18 @@ class NotifySocket {
   const std::string address_;
 };
 
-/// Returns the time without a watchdog message after which systemd restarts this process, or none
-/// without a watchdog. The arguments are the values of WATCHDOG_USEC and WATCHDOG_PID.
+/// Returns the watchdog's timeout: after this time without a call of Alive(), systemd restarts the
+/// process. None if there is no watchdog. The arguments are the values of WATCHDOG_USEC and
+/// WATCHDOG_PID.
 [[nodiscard]] std::optional<std::chrono::microseconds> WatchdogTimeout(std::string_view usec,
                                                                        std::string_view pid);
 
 /// Raises the soft limit of open descriptors to the hard limit.
 void RaiseFileLimit();
 
-/// Starts this many threads at once, and ends them: the only way to find out that a limit of
-/// processes is too low. There may be several: ulimits of the user, of a unit, of each container.
+/// Returns an error if this many threads can't run at once. Starts and ends that many threads,
+/// because the number can be limited in several places: by a ulimit of the user, by a unit, and by
+/// each container.
 [[nodiscard]] Status CheckThreads(size_t needed);
 
 /// Returns how many threads and processes a daemon with this many slots needs to serve one user.

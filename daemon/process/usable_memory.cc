@@ -35,7 +35,8 @@ uint64_t LimitIn(const std::string& path) {
 /// Returns the lowest limit of a group and of its parents. In a container only the container's own
 /// groups are visible; the topmost one has the container's limit.
 uint64_t LimitOfGroups(const std::string& mount, std::string group) {
-  // Above memory.high the kernel slows processes down. The last name is that of cgroup version 1.
+  // memory.high counts as a limit, because above it the kernel slows processes down. The last name
+  // is that of cgroup version 1.
   constexpr std::array kFiles = {"memory.max", "memory.high", "memory.limit_in_bytes"};
   uint64_t least = kNoLimit;
   while (true) {

@@ -11,8 +11,8 @@
 namespace cccl_cache::daemon {
 
 Result<std::string> FindWorker() {
-  // Relative to the executable, so that an installation can be moved as a whole. The daemon's wheel
-  // has no worker; it uses the one in the package cccl_cache.
+  // The paths are relative to the executable, so that an installation can be moved as a whole. The
+  // daemon's wheel contains no worker; the worker in the package cccl_cache is used instead.
   constexpr std::array<const char*, 5> kPlaces = {
       CCCL_CACHED_INSTALLED_WORKER, "cccl-cached-worker", "../cccl_cache/cccl-cached-worker",
       CCCL_CACHED_BUILT_WORKER, "../" CCCL_CACHED_BUILT_WORKER};

@@ -12,8 +12,8 @@ namespace cccl_cache::daemon {
 /// or built with it.
 [[nodiscard]] Result<std::string> FindWorker();
 
-/// Returns the directory of Python packages in which a worker from a wheel lies; CUDA's packages
-/// may be there too.
+/// Returns the directory of Python packages, for a worker that was installed from a wheel. CUDA's
+/// packages may be in the same directory.
 [[nodiscard]] std::string PackagesAround(const std::string& worker);
 
 }  // namespace cccl_cache::daemon

@@ -38,7 +38,7 @@ struct KeptReleases::Placed {
   const std::shared_future<void> searched{looked.get_future()};
 };
 
-/// A release that is being received, with its reserved place.
+/// A release that is being received. Its disk space is reserved until the object is destroyed.
 class KeptReleases::Incoming final : public IncomingRelease {
  public:
   Incoming(KeptReleases& all, const KnownRelease& release, const Peer& peer)
@@ -50,7 +50,7 @@ class KeptReleases::Incoming final : public IncomingRelease {
   Incoming(const Incoming&) = delete;
   Incoming& operator=(const Incoming&) = delete;
 
-  /// Makes the directory for the bytes.
+  /// Makes the directory that receives the files.
   Status Open() {
     const std::string& directory = all_.options_.directory;
     if (Status made = MakeDirectories(directory, 0700); !made) return made;
@@ -141,7 +141,7 @@ Status KeptReleases::Reserve(Account account, const KnownRelease& release) {
   for (const auto& [other, bytes] : incoming_) held.Add(other, bytes);
   for (const KnownRelease& kept : options_.known) {
     const std::optional<uid_t> giver = GiverOf(PathOf(kept));
-    // The release that this one would replace does not count.
+    // A kept copy of the same release does not count, because the new copy replaces it.
     if (!giver || &kept == &release) continue;
     const Account owner = OwnerOf(*giver);
     held.Add(owner, kept.bytes());
@@ -178,7 +178,7 @@ Result<std::string> KeptReleases::Keep(ReleaseDraft& draft, const KnownRelease& 
     {
       const MutexLock lock(mutex_);
       std::shared_ptr<Placed>& last = placed_[&release];
-      own = last == placed;  // the toolchain of the release in its place was rejected
+      own = last == placed;  // none was placed yet, or the search rejected the last one
       if (own) {
         if (Status moved = draft.MoveTo(PathOf(release), giver); !moved) return moved.error();
         last = std::make_shared<Placed>();

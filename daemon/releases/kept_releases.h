@@ -20,22 +20,23 @@
 
 namespace cccl_cache::daemon {
 
-/// Keeps the releases that users add, each in a directory of its own below the daemon's. Their
-/// toolchains are found like others. Only files with digests from the table are kept, so a user can
-/// choose among NVIDIA's files but not change them. Thread-safe.
+/// Keeps the compiler releases that users add. Each release has its own directory below the
+/// daemon's, where the search for toolchains finds it. Only files whose digests are in the table of
+/// known releases are kept, so a user can choose among NVIDIA's files but not change them.
+/// Thread-safe.
 class KeptReleases final : public Releases {
  public:
   struct Options {
     std::string directory;  ///< private to the daemon; created with the first release
     std::span<const KnownRelease> known = KnownReleases();
-    Allowance bytes;           ///< disk space; a total of 0: no release is accepted
-    FindAccount find_account;  ///< account of the uid that gave a release in an earlier run
-    /// Starts a search for toolchains, and calls back when it ended, on any thread.
+    Allowance bytes;           ///< limits of the disk space; `in_all` 0: no release is accepted
+    FindAccount find_account;  ///< finds the account of a uid that gave a release in an earlier run
+    /// Starts a search for toolchains. Calls the argument on any thread when the search has ended.
     std::function<void(std::function<void()>)> look_again;
   };
 
-  /// Limit of the releases that are received at once: one for each account, and the last one is for
-  /// root and the daemon's user only.
+  /// Limits of the releases that are received at once. Each account may send one, and the last of
+  /// all places is reserved for root and the daemon's user.
   static constexpr Allowance kIncoming{.per_account = 1, .in_all = 16};
 
   /// Removes unfinished drafts of an earlier run. `toolchains` must outlive this object.
@@ -45,14 +46,14 @@ class KeptReleases final : public Releases {
 
  private:
   class Incoming;
-  /// A release in its final place, and the search for toolchains that follows.
+  /// A release that was moved to its final place, and the search for toolchains after that.
   struct Placed;
 
   [[nodiscard]] const KnownRelease* Find(std::span<const Digest> files) const;
-  /// Returns the id of a present toolchain that has the release.
+  /// Returns the id of a present toolchain that consists of this release's files.
   [[nodiscard]] std::optional<std::string> ToolchainWith(const KnownRelease& release) const;
   [[nodiscard]] std::string PathOf(const KnownRelease& release) const;
-  /// Reserves disk space for the release and counts it as incoming, if there is room.
+  /// Reserves disk space for a release that is received now. kOverloaded: there is no room.
   [[nodiscard]] Status Reserve(Account account, const KnownRelease& release);
   [[nodiscard]] Account OwnerOf(uid_t giver) const;
   void Release(Account account);
@@ -68,7 +69,7 @@ class KeptReleases final : public Releases {
   Mutex mutex_;  ///< held while releases are counted and moved, not while bytes arrive
   std::map<Account, uint64_t> incoming_ GUARDED_BY(mutex_);  ///< bytes of the releases that are
                                                              ///< being received
-  /// The latest placement of each release.
+  /// The latest Placed of each release.
   std::map<const KnownRelease*, std::shared_ptr<Placed>> placed_ GUARDED_BY(mutex_);
 };
 

@@ -30,7 +30,7 @@ struct KnownRelease {
   /// Returns the names under which the files are kept, in the order of files(). The library's name
   /// has the whole version, from which the toolchain's minor version is read.
   [[nodiscard]] std::vector<std::string> names() const;
-  /// Returns the name of its directory: "nvrtc-13.0.88".
+  /// Returns the name of the directory of this release: "nvrtc-13.0.88".
   [[nodiscard]] std::string directory() const;
   /// Returns the id of the component that consists of these files.
   [[nodiscard]] Digest component() const;

@@ -35,7 +35,8 @@ FileDescriptor NewFile(const std::string& path) {
       open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, S_IRUSR));
 }
 
-/// Syncs the entries of a directory to the disk. Succeeds if the file system can't do that.
+/// Syncs the entries of a directory to the disk. Also returns true if the file system does not
+/// support this.
 bool SyncDirectory(const std::string& path) {
   const FileDescriptor directory(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   return directory.valid() && (fsync(directory.get()) == 0 || errno == EINVAL);

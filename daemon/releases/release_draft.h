@@ -16,26 +16,28 @@
 
 namespace cccl_cache::daemon {
 
-/// A directory that receives the files of a release. The destructor removes it unless it was moved
-/// into place. Not thread-safe.
+/// A directory that receives the files of a release. The destructor removes the directory, unless
+/// it was moved to its final place. Not thread-safe.
 class ReleaseDraft {
  public:
   /// Prefix of the directories of drafts, which the search for toolchains skips.
   static constexpr std::string_view kPrefix = "draft.";
 
-  /// Makes a draft in a directory that is private to the daemon. The release must outlive it.
+  /// Makes a draft in `directory`, which must be private to the daemon. `release` must outlive the
+  /// draft.
   [[nodiscard]] static Result<ReleaseDraft> Create(const std::string& directory,
                                                    const KnownRelease& release);
   ReleaseDraft(ReleaseDraft&& other) noexcept;
   ReleaseDraft& operator=(ReleaseDraft&&) = delete;
   ~ReleaseDraft();
 
-  /// Writes the next bytes. Each complete file is synced and its digest checked before the next one
-  /// begins. kInvalidRequest: the digest is another one, or there are too many bytes.
+  /// Writes the next bytes of the release. When a file is complete, it is synced and its digest is
+  /// checked before the next file begins. kInvalidRequest: a digest is wrong, or there are more
+  /// bytes than the release has.
   [[nodiscard]] Status Append(std::string_view bytes);
   /// Returns whether all files are complete.
   [[nodiscard]] bool Complete() const { return done_ == release_->files().size(); }
-  /// Moves a complete draft to `path`, replacing it, and records the uid that gave it.
+  /// Moves a complete draft to `path`, in place of what is there, and records the uid of the giver.
   [[nodiscard]] Status MoveTo(const std::string& path, uid_t giver);
 
  private:
@@ -47,12 +49,12 @@ class ReleaseDraft {
   /// Closes a file that has all its bytes.
   [[nodiscard]] Status CloseFile();
 
-  std::string path_;  ///< empty: moved
+  std::string path_;  ///< path of the directory; empty after the move
   const KnownRelease* const release_;
   size_t done_ = 0;       ///< number of complete files
-  FileDescriptor file_;   ///< the next file; invalid before its first byte
+  FileDescriptor file_;   ///< the file that is being written; invalid before its first byte
   uint64_t written_ = 0;  ///< bytes of file_ so far
-  Hasher hasher_;         ///< over the bytes of file_
+  Hasher hasher_;         ///< digest of the bytes of `file_` so far
 };
 
 /// Returns the uid that gave the release in a directory; none if there is no such release.

@@ -10,7 +10,8 @@
 
 namespace cccl_cache::daemon {
 
-/// Owners of libevent's objects. All objects of one event base belong to one thread.
+/// Smart pointers for objects of libevent. All objects of one event base must be used on one
+/// thread.
 template <auto kFree>
 struct FreeHandle {
   template <typename Type>

@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view kForms =
     "redis://[USER@]HOST[:PORT][,HOST...][/DATABASE], rediss:// for TLS, or "
     "unix:///PATH[?db=DATABASE]";
-constexpr size_t kMaxHost = 253;  // of a DNS name
+constexpr size_t kMaxHost = 253;  // length of the longest DNS name
 constexpr size_t kMaxUser = 128;
 constexpr size_t kMaxHosts = 16;  // hosts in one URL
 constexpr size_t kMaxPath = sizeof(sockaddr_un::sun_path) - 1;
@@ -87,7 +87,7 @@ Result<RedisAddress> ParseRedisUrl(std::string_view url) {
   std::string_view rest = colon == std::string_view::npos ? "" : url.substr(colon + 3);
   const bool network = scheme == "redis" || scheme == "rediss";
   address.tls = scheme == "rediss";
-  // Checked first, because other errors quote the URL.
+  // A password is refused before anything else is checked, because other errors quote the URL.
   if (const size_t at = rest.rfind('@'); at != std::string_view::npos) {
     if (rest.substr(0, at).find(':') != std::string_view::npos) {
       return Error{ErrorCode::kInvalidRequest,

@@ -15,16 +15,17 @@ namespace cccl_cache::daemon {
 struct RedisAddress {
   std::string host;
   uint16_t port = 6379;
-  std::string path;  ///< of a Unix socket; then `host` is empty
+  std::string path;  ///< path of a Unix socket; `host` is then empty
   bool tls = false;
   std::string user;
   int database = 0;
 };
 
-/// Reads "redis://[user@]host[:port][/db]", "rediss://..." (TLS) or "unix://[user@]/path[?db=N]". A
-/// password is refused: command lines and configurations are read by others.
+/// Parses "redis://[user@]host[:port][/db]", "rediss://..." (TLS) or "unix://[user@]/path[?db=N]".
+/// A URL with a password is refused, because other people can read command lines and
+/// configurations.
 [[nodiscard]] Result<RedisAddress> ParseRedisUrl(std::string_view url);
-/// Parses a URL with several hosts, which share the keys: "rediss://a,b:7000,c".
+/// Parses a URL with several hosts: "rediss://a,b:7000,c". The keys are spread over the hosts.
 [[nodiscard]] Result<std::vector<RedisAddress>> ParseRedisUrls(std::string_view url);
 /// Returns whether the text can be a host: a name, or an IP address without brackets.
 [[nodiscard]] bool IsRedisHost(std::string_view text);

@@ -90,7 +90,8 @@ void RedisDialer::AddUnixAddress() {
   addresses_.push_back(address);
 }
 
-/// Reads the system's DNS settings each time, because they may be the cause of the last failure.
+/// Starts to resolve the server's name. The system's DNS settings are read each time, because wrong
+/// settings may have caused the last failure.
 void RedisDialer::Resolve() {
   dns_.reset(evdns_base_new(base_, 0));
   if (dns_ == nullptr) return Fail("names can't be resolved: no descriptor or memory is left");
@@ -115,7 +116,7 @@ void RedisDialer::Resolve() {
   Lookup* const asked = lookup.release();
   evdns_getaddrinfo_request* const request =
       evdns_getaddrinfo(dns_.get(), address_.host.c_str(), port.c_str(), &hints, answered, asked);
-  if (request != nullptr) asked->request = request;  // null: libevent has answered and freed it
+  if (request != nullptr) asked->request = request;  // null: `answered` has deleted the Lookup
 }
 
 void RedisDialer::Resolved(int error, const evutil_addrinfo* found) {
@@ -130,7 +131,7 @@ void RedisDialer::Resolved(int error, const evutil_addrinfo* found) {
     address.size = static_cast<socklen_t>(found->ai_addrlen);
     addresses_.push_back(address);
   }
-  // The address that timed out goes to the end of the list for the next attempt.
+  // An address that timed out is tried last in the next attempt.
   if (!addresses_.empty()) {
     std::rotate(addresses_.begin(),
                 addresses_.begin() + static_cast<ptrdiff_t>(timeouts_ % addresses_.size()),

@@ -16,12 +16,14 @@
 
 namespace cccl_cache::daemon {
 
-/// Opens sockets to a Redis server without waiting: resolves its name, and tries each of its
-/// addresses. Lives on the thread of its event base. libevent answers a cancelled DNS query only
-/// when the base runs, so after Stop() run the base once before it and the dialer are destroyed.
+/// Connects sockets to a Redis server without blocking. Resolves the server's name and tries each
+/// of its addresses. Must be used on the thread of its event base. libevent answers a cancelled DNS
+/// query only while the base runs. So after Stop(), the base must run once before the base and the
+/// dialer are destroyed.
 class RedisDialer {
  public:
-  /// Gets a connected socket, or the error with the remedy. May stop or start the dialer.
+  /// Receives a connected socket, or an error whose text names the remedy. May call Start() or
+  /// Stop().
   using Then = std::function<void(Result<FileDescriptor>)>;
 
   RedisDialer(event_base* base, const RedisAddress& address, const std::string& resolv_conf,
@@ -29,10 +31,11 @@ class RedisDialer {
   RedisDialer(const RedisDialer&) = delete;
   RedisDialer& operator=(const RedisDialer&) = delete;
 
-  /// Calls `then` once, possibly before it returns, unless the dialer is stopped first.
+  /// Starts to connect. Calls `then` once, possibly before Start() returns. If Stop() is called
+  /// first, `then` is not called.
   void Start();
   void Stop();
-  /// Like Stop, after a timeout. Returns the step that took too long, for a message.
+  /// Stops an attempt that has timed out. Returns a text that says which step took too long.
   std::string GiveUp();
 
  private:
@@ -40,7 +43,7 @@ class RedisDialer {
     sockaddr_storage bytes = {};
     socklen_t size = 0;
   };
-  /// A DNS query. Freed by libevent's answer, which may come after Stop().
+  /// A DNS query. libevent's callback deletes it, possibly after Stop().
   struct Lookup {
     RedisDialer* dialer = nullptr;
     evdns_getaddrinfo_request* request = nullptr;
@@ -63,7 +66,7 @@ class RedisDialer {
   Lookup* lookup_ = nullptr;
   std::deque<Address> addresses_;  ///< addresses that were not tried yet
   size_t timeouts_ = 0;
-  int last_error_ = 0;  ///< an errno
+  int last_error_ = 0;  ///< errno of the last failed attempt
   FileDescriptor socket_;
   Event connecting_;  ///< waits for the socket to be connected
 };

@@ -36,20 +36,20 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::chrono::seconds kGoodConnection{10};  // duration of a connection after which its
-                                                     // loss resets the backoff
+constexpr std::chrono::seconds kGoodConnection{10};  // the loss of a connection that lasted this
+                                                     // long resets the backoff
 constexpr size_t kMaxCopied =
     64 << 10;  // bytes of a command; a longer one is passed to libevent without a copy
-constexpr size_t kMaxAtOnce = 256 << 10;  // bytes of one read or write of the socket
-constexpr size_t kMaxQuoted = 200;        // characters of the server's text in a message
-// After this many slow answers in a row the connection is closed, so that builds do not wait for
-// it.
+constexpr size_t kMaxAtOnce = 256 << 10;  // limit of one read or write of the socket, in bytes
+constexpr size_t kMaxQuoted = 200;        // limit of the server's text in a message, in characters
+// After this many slow replies in a row the connection is closed, so that builds do not wait for
+// the server.
 constexpr int kMaxSlow = 3;
 constexpr std::string_view kOfCluster =
     "it is a node of a Redis cluster, which has keys elsewhere: name servers without a cluster in "
     "the URL, HOST,HOST";
 
-/// Rounds up: with a shorter wait the timer would fire before its time.
+/// Converts a duration. The result is rounded up, because otherwise the timer could fire too early.
 timeval ToTimeval(RedisLink::Clock::duration wait) {
   const auto rounded = std::chrono::ceil<std::chrono::microseconds>(
       std::max(wait, RedisLink::Clock::duration::zero()));
@@ -98,7 +98,8 @@ class RedisLink::Loop {
   void Run();
 
  private:
-  /// A callback for libevent: calls this function, then runs the work that it deferred.
+  /// A callback for libevent. Calls `kFunction`, then Turn(), which does the work that was
+  /// deferred.
   template <void (Loop::*kFunction)()>
   static void Call(evutil_socket_t /*fd*/, short /*what*/, void* loop) {
     (static_cast<Loop*>(loop)->*kFunction)();
@@ -126,8 +127,8 @@ class RedisLink::Loop {
   void OnBytes();
   bool Answer(RedisReply* reply);
 
-  /// Makes the next Turn() close the connection. It can't be closed here, because its callbacks may
-  /// be running.
+  /// Makes the next Turn() close the connection. This function can't close it, because a callback
+  /// of the connection may be running.
   void Break(std::string_view why);
   void Fail(std::string_view why);
   void Close();
@@ -136,7 +137,7 @@ class RedisLink::Loop {
   RedisLink& link_;
   EventBase base_;
   Event woken_, due_;
-  Event timer_;  ///< ends an attempt to connect, or starts the next one
+  Event timer_;  ///< limits the time of an attempt to connect, or starts the next one
   enum class Phase : uint8_t { kWaiting, kConnecting, kUp } phase_ = Phase::kWaiting;
 
   std::optional<RedisDialer> dialer_;
@@ -146,8 +147,9 @@ class RedisLink::Loop {
 
   milliseconds backoff_;
   Clock::time_point up_since_;
-  bool reported_ = false;   ///< the failure of the connection was reported
-  bool was_moved_ = false;  ///< the server redirected a command, as a node of a Redis cluster does
+  bool reported_ = false;   ///< whether the failure of the connection was reported
+  bool was_moved_ = false;  ///< whether the server redirected a command, as nodes of a Redis
+                            ///< cluster do
 };
 
 RedisLink::Loop::~Loop() {
@@ -160,8 +162,8 @@ RedisLink::Loop::~Loop() {
   LoseAll("");
 }
 
-/// Returns whether an event base can be made: libevent ends the process if it runs out of
-/// descriptors.
+/// Returns whether there are enough descriptors for an event base. This is checked first, because
+/// libevent ends the process if it gets no descriptor.
 bool RedisLink::Loop::HasDescriptorsLeft() const {
   constexpr size_t kOfOneLoop = 4;  // epoll, a timer, a pair for signals
   std::array<FileDescriptor, kOfOneLoop> spare;
@@ -197,7 +199,7 @@ void RedisLink::Loop::Run() {
   event_base_dispatch(base_.get());
 }
 
-/// Runs only timers, without a connection, because callers rely on them to end their waits.
+/// Runs the timers of a link that can't connect, because callers rely on timers to end their waits.
 void RedisLink::Loop::RunTimersOnly() {
   constexpr int kPauseMs = 20;
   const auto ending = [this] {
@@ -258,7 +260,7 @@ void RedisLink::Loop::Write(std::vector<std::string> commands) {
   }
 }
 
-/// Runs the timers that are due, but not those that they add.
+/// Runs the timers that are due. Timers that are added meanwhile are run by the next call.
 void RedisLink::Loop::RunDueWork() {
   std::multimap<Clock::time_point, std::function<void()>> due;
   {
@@ -336,7 +338,8 @@ void RedisLink::Loop::Greet() {
   if (!password.empty() && address.user.empty()) Ask({"AUTH", password}, "OK");
   if (!password.empty() && !address.user.empty()) Ask({"AUTH", address.user, password}, "OK");
   if (address.database != 0) Ask({"SELECT", std::to_string(address.database)}, "OK");
-  // Only a node of a Redis cluster accepts this command.
+  // Only a node of a Redis cluster accepts this command. The reply shows whether the server still
+  // is one.
   if (was_moved_) {
     Send({"READONLY"}, [this](const RedisReply* reply) {
       if (reply == nullptr) return;
@@ -426,7 +429,7 @@ void RedisLink::Loop::OnBytes() {
   }
   while (RedisReply* const reply = replies_->Next()) {
     if (!Answer(reply)) break;
-    *reply = {};  // may be large
+    *reply = {};  // frees the reply, which may be large
   }
   if (!replies_->problem().empty()) {
     Break(replies_->problem() + ": see whether a Redis is what listens there");

@@ -21,69 +21,72 @@
 
 namespace cccl_cache::daemon {
 
-/// One connection to a Redis server, shared by all builds: commands are sent without waiting for
-/// earlier answers. A thread of its own does all blocking work and runs timers. Without a
-/// connection it retries with growing pauses. Thread-safe; no call waits.
+/// One connection to a Redis server, which all builds share. A command is sent without a wait for
+/// the replies to earlier commands. The link has its own thread, which does all blocking work and
+/// runs timers. If there is no connection, the thread tries to connect, with growing pauses.
+/// Thread-safe; no call waits.
 class RedisLink {
  public:
   using Clock = std::chrono::steady_clock;
 
   struct Options {
     RedisAddress address;
-    std::string password;                  ///< empty: none
-    std::string ca_file;                   ///< for TLS; empty: the system's certificates
+    std::string password;                  ///< empty: no password
+    std::string ca_file;                   ///< certificates trusted for TLS; empty: those of the
+                                           ///< system
     uint64_t max_reply_bytes = 9 << 20;    ///< a larger reply ends the connection before its bytes
                                            ///< are kept
-    uint64_t max_unsent_bytes = 64 << 20;  ///< above it Send() fails
-    size_t max_pending = 10'000;           ///< unanswered commands; above it Send() fails
+    uint64_t max_unsent_bytes = 64 << 20;  ///< limit of bytes in the queue; above it Send() fails
+    size_t max_pending = 10'000;           ///< limit of unanswered commands; above it Send() fails
     std::chrono::milliseconds patience{20};           ///< a slower answer counts as slow, see
                                                       ///< NoteSlow
-    std::chrono::milliseconds connect_timeout{1000};  ///< until the answer to the first PING
-    /// Pauses before a new attempt: doubled each time, and somewhat random, so that nodes do not
-    /// reconnect all at once.
+    std::chrono::milliseconds connect_timeout{1000};  ///< for one attempt, up to the reply to PING
+    /// The first and the longest pause before a new attempt. Each pause is twice as long as the
+    /// last, and somewhat random, so that the nodes do not reconnect all at once.
     std::chrono::milliseconds first_backoff{100}, last_backoff{30'000};
-    /// Called once on the link's thread when the connection fails, with the reason and the remedy,
-    /// for the operator.
+    /// Called on the link's thread, once for each loss of the connection. The text is for the
+    /// operator: the reason and the remedy.
     std::function<void(std::string_view)> report;
     std::function<void(std::string_view)> report_return;  ///< called once when the connection is
                                                           ///< back
-    std::string resolv_conf = "/etc/resolv.conf";         ///< lists the DNS servers
+    std::string resolv_conf = "/etc/resolv.conf";         ///< file that lists the DNS servers
   };
 
   struct State {
     bool connected = false;
     std::string address;
     std::string
-        problem;  ///< why there is no connection, with the way out; empty while there is one
+        problem;  ///< why there is no connection, and the remedy; empty while there is a connection
     uint64_t connects = 0;
     uint64_t unsent_bytes = 0;
     size_t pending = 0;
   };
 
-  /// Called once on the link's thread: with the reply, or with null if the connection was lost
-  /// first. The reply is valid during the call, which may move it. The call may use the link, but
-  /// not delete it.
+  /// Called once on the link's thread. The argument is the reply, or null if the connection was
+  /// lost first. The reply is valid during the call, which may move from it. The call may use the
+  /// link, but must not destroy it.
   using Then = std::function<void(RedisReply*)>;
 
-  /// Starts to connect.
+  /// Starts to connect. Returns at once.
   explicit RedisLink(Options options);
   ~RedisLink() { Stop(); }
   RedisLink(const RedisLink&) = delete;
   RedisLink& operator=(const RedisLink&) = delete;
 
-  /// Ends the link's thread, after all unanswered commands got null. Does not wait for the server.
-  /// Later calls of Send() fail.
+  /// Ends the link's thread. Before that, the callbacks of all unanswered commands are called with
+  /// null. Does not wait for the server. Later calls of Send() fail.
   void Stop();
 
   /// Sends a command. Returns false, and never calls `then`, if there is no connection or a limit
   /// is reached.
   bool Send(const std::vector<std::string_view>& command, Then then);
-  /// Runs `work` on the link's thread at this time, or at once if it has passed, with or without a
-  /// connection. Dropped when the link ends.
+  /// Runs `work` on the link's thread at this time, or at once if the time has passed. Needs no
+  /// connection. If the link ends first, `work` is destroyed and not called.
   void At(Clock::time_point time, std::function<void()> work);
-  /// To be called when an answer has taken longer than `patience`; ignored if the oldest command is
-  /// younger. Slow answers at the same time count once. After several in a row the connection ends
-  /// as after a failure.
+  /// The caller must call this when a reply has taken longer than `patience`. The call is ignored
+  /// if the oldest unanswered command is younger than that. Several replies that are slow at the
+  /// same time count as one. After several slow replies in a row the connection is closed, as after
+  /// a failure.
   void NoteSlow();
 
   [[nodiscard]] const RedisAddress& address() const { return options_.address; }
@@ -98,7 +101,7 @@ class RedisLink {
     Clock::time_point sent = Clock::now();
   };
 
-  /// Makes the link's thread check the members below.
+  /// Wakes the link's thread, so that it reads the members below.
   void Wake() REQUIRES(mutex_);
 
   const Options options_;
@@ -110,8 +113,8 @@ class RedisLink {
       GUARDED_BY(mutex_);                           ///< commands that the thread has not sent yet
   std::deque<Pending> pending_ GUARDED_BY(mutex_);  ///< unanswered commands, in order
   std::multimap<Clock::time_point, std::function<void()>> timers_ GUARDED_BY(mutex_);
-  std::string broken_ GUARDED_BY(mutex_);  ///< why the connection must be closed; empty: it need
-                                           ///< not be
+  std::string broken_ GUARDED_BY(mutex_);  ///< why the connection must be closed; empty: it stays
+                                           ///< open
   std::string problem_ GUARDED_BY(mutex_);
   uint64_t connects_ GUARDED_BY(mutex_) = 0;
   int slow_in_a_row_ GUARDED_BY(mutex_) = 0;

@@ -14,8 +14,9 @@ namespace {
 
 constexpr std::string_view kLineEnd = "\r\n";
 
-/// hiredis 1.0 and newer know types of a later protocol, which we never ask for, and would make
-/// replies of their own for those without a function.
+/// Sets functions that refuse types of a later version of the protocol. The daemon never asks for
+/// that version, but hiredis 1.0 and newer know its types. Without these functions hiredis would
+/// make replies that are not RedisReply objects.
 template <typename Functions>
 void RefuseNewerTypes(Functions* functions) {
   if constexpr (requires { functions->createDouble; }) {
@@ -37,7 +38,8 @@ int Depth(const redisReadTask* task) {
 void RedisReplies::FreeReader::operator()(redisReader* reader) const { redisReaderFree(reader); }
 
 RedisReplies::RedisReplies(uint64_t max_reply_bytes) : max_reply_bytes_(max_reply_bytes) {
-  // Generic, because the type of an array's length differs between releases of hiredis.
+  // createArray is a generic lambda, because the type of the length differs between releases of
+  // hiredis.
   static redisReplyObjectFunctions functions = [] {
     redisReplyObjectFunctions made = {};
     made.createString = [](const redisReadTask* task, char* text, size_t size) {
@@ -52,7 +54,7 @@ RedisReplies::RedisReplies(uint64_t max_reply_bytes) : max_reply_bytes_(max_repl
     made.createNil = [](const redisReadTask* task) -> void* {
       return Add(task, RedisReply::Kind::kNil);
     };
-    made.freeObject = [](void* /*reply*/) {};  // all are parts of reply_
+    made.freeObject = [](void* /*reply*/) {};  // all objects are parts of reply_
     RefuseNewerTypes(&made);
     return made;
   }();
@@ -77,7 +79,8 @@ RedisReply* RedisReplies::Next() {
   void* whole = nullptr;
   const int read = redisReaderGetReply(reader_.get(), &whole);
   if (!problem_.empty())
-    return nullptr;  // our own message is better than the reader's, which only knows of the refusal
+    return nullptr;  // problem_ already says more than the reader's error, which only reports the
+                     // refusal
   if (read != REDIS_OK) {
     return Fail(fmt::format("what it sent is not Redis's protocol ({})",
                             Printable(redisReaderGetError(reader_.get()))));
@@ -94,10 +97,10 @@ RedisReply* RedisReplies::Next() {
   return Fail(fmt::format("it sent a reply of over {} bytes", max_reply_bytes_));
 }
 
-/// Refuses an unfinished reply that exceeds a limit, before its bytes arrive.
+/// Refuses a reply that will exceed a limit, before the rest of its bytes has arrived.
 void RedisReplies::CheckUnfinished() {
-  // The reader's position is after the type of the unfinished item: in a line, or before the length
-  // of a text.
+  // The reader's position is after the type byte of the unfinished item. A line or the length of a
+  // text follows.
   std::string_view rest(reader_->buf + reader_->pos, reader_->len - reader_->pos);
   uint64_t announced = 0;
   const size_t line = rest.substr(0, kMaxLine + kLineEnd.size()).find(kLineEnd);
@@ -120,8 +123,9 @@ RedisReply* RedisReplies::Fail(std::string_view problem) {
   return nullptr;
 }
 
-/// Sets the kind of the reply, or of the next item of the task's array. This may move earlier
-/// items; they are complete, and the reader has no pointers to them.
+/// Sets the kind of the reply, or of a new item in the array of the task's parent, and returns it.
+/// A new item may move earlier items in memory. That is safe: those items are complete, and the
+/// reader has no pointers to them.
 RedisReply* RedisReplies::Add(const redisReadTask* task, RedisReply::Kind kind) {
   RedisReply* made = nullptr;
   if (task->parent == nullptr) {

@@ -18,29 +18,31 @@ struct RedisReply {
   enum class Kind : uint8_t { kNil, kText, kInteger, kError, kArray };
 
   Kind kind = Kind::kNil;
-  std::string text;  ///< kText, kError
+  std::string text;  ///< set for kText and kError
   int64_t integer = 0;
-  std::vector<RedisReply> items;  ///< kArray
+  std::vector<RedisReply> items;  ///< set for kArray
 };
 
-/// Parses the bytes of a Redis server, which may be hostile: memory is allocated only for received
-/// bytes, never for an announced size. Not thread-safe.
+/// Parses the bytes that a Redis server sends. The server may be hostile, so memory is allocated
+/// only for received bytes, never for an announced size. Not thread-safe.
 class RedisReplies {
  public:
   static constexpr int kMaxDepth = 4;
-  static constexpr size_t kMaxItems = 16;      ///< in all arrays of a reply
-  static constexpr size_t kMaxLine = 8 << 10;  ///< bytes of a status, an error or a number
+  static constexpr size_t kMaxItems = 16;      ///< limit of the items in all arrays of one reply
+  static constexpr size_t kMaxLine = 8 << 10;  ///< limit of a status, an error or a number, in
+                                               ///< bytes
 
-  /// `max_reply_bytes`: limit of one reply as it is sent.
+  /// `max_reply_bytes`: limit of one reply in bytes, as the server sends it.
   explicit RedisReplies(uint64_t max_reply_bytes);
   RedisReplies(const RedisReplies&) = delete;
   RedisReplies& operator=(const RedisReplies&) = delete;
 
   void Feed(std::string_view bytes);
-  /// Returns the next complete reply, valid until the next call, or null if more bytes are needed
-  /// or there is a problem.
+  /// Returns the next complete reply, which is valid until the next call. Returns null if more
+  /// bytes are needed, or if problem() is not empty.
   [[nodiscard]] RedisReply* Next();
-  /// Returns what was wrong with the bytes, or "". After a problem there are no more replies.
+  /// Returns what is wrong with the received bytes. Empty if there is no problem. After a problem,
+  /// Next() always returns null.
   [[nodiscard]] const std::string& problem() const { return problem_; }
 
  private:
@@ -57,8 +59,8 @@ class RedisReplies {
 
   const uint64_t max_reply_bytes_;
   std::unique_ptr<redisReader, FreeReader> reader_;
-  uint64_t reply_bytes_ = 0;  ///< received since the last complete reply
-  size_t all_items_ = 0;      ///< in the arrays of the current reply
+  uint64_t reply_bytes_ = 0;  ///< bytes received since the last complete reply
+  size_t all_items_ = 0;      ///< number of items in all arrays of the current reply
   RedisReply reply_;
   std::string problem_;
 };

@@ -30,7 +30,7 @@ Links LinksTo(const RedisLink::Options& first, const std::vector<RedisAddress>& 
 RedisServers::RedisServers(const RedisLink::Options& link, const std::vector<RedisAddress>& others)
     : links_(LinksTo(link, others)) {}
 
-// A callback may use any link, so all threads end before the first link is destroyed.
+// All threads end before the first link is destroyed, because a callback may use any link.
 RedisServers::~RedisServers() {
   for (const auto& link : links_) link->Stop();
 }
@@ -56,7 +56,8 @@ bool RedisServers::SendBy(RedisLink& link, const std::vector<std::string_view>& 
   });
 }
 
-// Only host and port count: users and databases may differ between nodes.
+// The choice depends on host and port only. Users and databases may differ between nodes, but all
+// nodes must find a key at the same server.
 RedisLink& RedisServers::LinkOf(std::string_view key) const {
   if (links_.size() == 1) return *links_.front();
   const auto score = [key](const auto& link) {

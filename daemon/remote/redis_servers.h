@@ -14,20 +14,20 @@
 
 namespace cccl_cache::daemon {
 
-/// One Redis server, or several over which the keys are spread by rendezvous hashing: nodes that
-/// list the same servers, in any order, find each key at the same server
+/// One Redis server, or several servers over which the keys are spread by rendezvous hashing. All
+/// nodes that list the same servers, in any order, find a key at the same server
 /// (docs/internals/decisions/0053). Thread-safe; no call waits.
 class RedisServers {
  public:
   using Clock = RedisLink::Clock;
-  /// Like RedisLink::Then, always on the first link's thread. May be dropped once the destructor
-  /// has begun.
+  /// Like RedisLink::Then, but always called on the first link's thread. Once the destructor has
+  /// begun, a callback may be destroyed without a call.
   using Then = RedisLink::Then;
 
   struct State {
-    std::string address;  ///< of the first server
-    /// The problem of the first server that is not connected, with the remedy; empty: all are
-    /// connected.
+    std::string address;  ///< URL of the first server
+    /// The problem of the first server in the list that is not connected, with the remedy. Empty if
+    /// all servers are connected.
     std::string problem;
     size_t servers = 0;
     size_t connected = 0;  ///< number of connected servers
@@ -36,7 +36,8 @@ class RedisServers {
     size_t pending = 0;
   };
 
-  /// Starts to connect to the link's server and to the others, with the link's options.
+  /// Starts to connect to the server in `link` and to the servers in `others`. All links have the
+  /// options in `link`.
   RedisServers(const RedisLink::Options& link, const std::vector<RedisAddress>& others);
   ~RedisServers();
   RedisServers(const RedisServers&) = delete;
@@ -45,16 +46,16 @@ class RedisServers {
   /// Sends a command to the server of this key. Returns false, and never calls `then`, if that
   /// server is not connected or a limit is reached.
   bool Send(std::string_view key, const std::vector<std::string_view>& command, Then then);
-  /// Sends a command that concerns no key to any connected server. See Send().
+  /// Sends a command without a key to any connected server. Returns false as Send() does.
   bool SendToAny(const std::vector<std::string_view>& command, Then then);
-  /// Runs `work` on the first link's thread: see RedisLink::At.
+  /// Runs `work` on the first link's thread. See RedisLink::At.
   void At(Clock::time_point time, std::function<void()> work);
   /// See RedisLink::NoteSlow.
   void NoteSlow();
 
   /// Returns whether any server is connected.
   [[nodiscard]] bool connected() const;
-  /// Returns whether commands for different keys run in the order of their Send().
+  /// Returns whether commands for different keys are executed in the order of the calls of Send().
   [[nodiscard]] bool keeps_order() const { return links_.size() == 1; }
   [[nodiscard]] State state() const;
 

@@ -15,8 +15,8 @@ struct FreeContext {
   void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
 };
 
-/// Files in which systems keep trusted certificates. OpenSSL's own default is that of the system on
-/// which it was compiled.
+/// Files in which systems keep the certificates that they trust. OpenSSL's default can't be used
+/// first: it is the file of the system on which OpenSSL was built.
 constexpr const char* kSystemCertificates[] = {
     "/etc/ssl/certs/ca-certificates.crt",  // Debian, Ubuntu, Alpine
     "/etc/pki/tls/certs/ca-bundle.crt",    // Fedora, RHEL
@@ -36,7 +36,7 @@ bool IsIp(const std::string& host) {
          inet_pton(AF_INET6, host.c_str(), address) == 1;
 }
 
-/// Requires that the certificate is for the host.
+/// Makes the handshake fail if the server's certificate is not for this host.
 bool Demand(SSL* tls, const std::string& host) {
   if (IsIp(host)) return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(tls), host.c_str()) == 1;
   SSL_set_hostflags(tls, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);

@@ -16,12 +16,12 @@ struct FreeTls {
 };
 using Tls = std::unique_ptr<SSL, FreeTls>;
 
-/// Makes the client's side of a TLS connection, version 1.2 or newer, to a server whose certificate
-/// must be for `host`, a name or an IP address. Trusts the certificates in `ca_file`; if that is
-/// empty, the system's.
+/// Makes the client's side of a TLS connection, version 1.2 or newer. The server's certificate must
+/// be for `host`, which is a name or an IP address. The certificates in `ca_file` are trusted, or
+/// those of the system if `ca_file` is empty.
 [[nodiscard]] Result<Tls> MakeTls(const std::string& host, const std::string& ca_file);
 
-/// Returns why the server's certificate was refused, or "".
+/// Returns why the server's certificate was refused. Empty if it was not refused.
 [[nodiscard]] std::string CertificateProblem(const SSL* tls);
 
 }  // namespace cccl_cache::daemon

@@ -23,17 +23,19 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kFirstPause{5};
 constexpr milliseconds kLastPause{100};
-// Waiting for another node's compile is limited to twice the usual time of such compiles, within
-// these bounds; kUnknownWait if the usual time is unknown.
+// The wait for another node's compile is limited to twice the usual time of such compiles, but at
+// least kShortestWait and at most kLongestWait. The limit is kUnknownWait if the usual time is
+// unknown.
 constexpr int kUsualTimes = 2;
 constexpr milliseconds kShortestWait{1'000};
 constexpr milliseconds kUnknownWait{10'000};
 constexpr milliseconds kLongestWait{60'000};
-// A node waits for the compiles of at most two holders of a lease: the second one covers a first
-// one that died. More would not help, because a compile that fails leaves no result on any node.
+// A node waits for the compiles of at most two nodes, one after the other. The second wait is
+// useful if the first node has died. A third would not help, because a compile that fails leaves no
+// result on any node.
 constexpr int kMaxHolders = 2;
-// Leases are not signed. After this many waits in a row without a result, leases are ignored for
-// kIgnoreLeases.
+// Leases are not signed, so a hostile server could make builds wait for nothing. After this many
+// waits in a row without a result, leases are ignored for kIgnoreLeases.
 constexpr int kMaxInVain = 3;
 constexpr std::chrono::seconds kIgnoreLeases{60};
 
@@ -45,12 +47,12 @@ constexpr std::string_view kReplace =
     "redis.call('set',KEYS[1],ARGV[2],'px',ARGV[3]) end return 0";
 constexpr size_t kTokenSize = 32;
 
-/// The fields of a lease besides its token: the uid whose files its compile waits for.
+/// The value of a lease, without its token. `uid` is the user for whose files the compile waits.
 struct Lease {
   std::optional<uid_t> uid;
 };
 
-/// Returns none for a text that no node writes.
+/// Returns none if no node writes such a text.
 std::optional<Lease> ParseLease(std::string_view text) {
   Lease lease;
   if (const size_t colon = text.find(':'); colon != std::string_view::npos) {
@@ -68,7 +70,7 @@ std::optional<Lease> ParseLease(std::string_view text) {
 
 /// Parses the answer to TIME: seconds since 1970, and microseconds. Returns none for other replies.
 std::optional<std::chrono::system_clock::time_point> ParseTime(const RedisReply& reply) {
-  constexpr int64_t kLatest = int64_t{1} << 33;  // limit for a hostile server's answer
+  constexpr int64_t kLatest = int64_t{1} << 33;  // a hostile server may answer with any number
   if (reply.kind != RedisReply::Kind::kArray || reply.items.size() != 2) return std::nullopt;
   const std::string& text = reply.items.front().text;
   int64_t seconds = 0;
@@ -165,7 +167,7 @@ void RemoteCluster::Refresh() {
     const MutexLock lock(mutex_);
     asks_time_ = false;
     const auto redis = reply == nullptr ? std::nullopt : ParseTime(*reply);
-    // The offset is relative to the middle between question and answer.
+    // Redis is assumed to have answered in the middle between question and answer.
     if (redis) clock_ahead_ = duration_cast<milliseconds>(asked + (now - asked) / 2 - *redis);
   };
   if (link_.SendToAny({"TIME"}, take)) return;
@@ -212,7 +214,7 @@ void RemoteCluster::Close() {
     while (!open_.empty()) End(open_.begin()->first);
     closed->set_value();
   });
-  // A link that has ended drops the work with its promise, which ends the wait too.
+  // If the link has ended, it destroys the work and thus the promise. That ends the wait too.
   closed.reset();
   done.wait();
 }
@@ -227,7 +229,8 @@ void RemoteCluster::Begin(uint64_t id, Question question, std::stop_token ended,
   Open& open = open_[id];
   open.question = std::move(question);
   open.asker = std::move(asker);
-  // Runs on the thread that ends the question, or at once if it has ended.
+  // The callback is called on the thread that requests the stop, or at once if a stop was
+  // requested.
   open.at_end = std::make_unique<std::stop_callback<std::function<void()>>>(
       std::move(ended), [this, id] { link_.At(Clock::now(), [this, id] { End(id); }); });
   open.deadline = Clock::now() + PatienceFor(open.question);
@@ -241,16 +244,16 @@ milliseconds RemoteCluster::PatienceFor(const Question& question) const {
   return std::max(milliseconds(1), std::min(tenth, options_.link.patience));
 }
 
-// Asks for the entries. With `acquire` it asks for the lease first: if its last holder has just
-// released it, that node's entries are there.
+// Asks for the entries. With `acquire`, asks for the lease first: if another node has just released
+// it, the entries of that node are then found.
 void RemoteCluster::Find(uint64_t id, bool acquire) {
   Open* const open = FindOpen(id);
   if (open == nullptr) return;
   const auto look = std::make_shared<Look>();
   look->found.resize(open->question.entries.size());
   look->acquires = acquire;
-  // With several servers the commands have no common order, so the entries are asked for only after
-  // the answer about the lease.
+  // Several servers execute commands in no common order. So the entries are requested only after
+  // the reply about the lease.
   const bool entries_later = acquire && !link_.keeps_order();
   bool sent = true;
   if (acquire) {
@@ -288,7 +291,7 @@ void RemoteCluster::AskForEntries(uint64_t id, const std::shared_ptr<Look>& look
 }
 
 bool RemoteCluster::Fetch(const EntryName& entry_name, RedisLink::Then then) {
-  // One byte more than the limit: a larger entry arrives cut off, and is refused.
+  // At most `entry_limit` bytes are requested. A larger entry arrives cut off, and is refused.
   const std::string end = fmt::to_string(options_.entry_limit - 1);
   const std::string name = NameOf(entry_name);
   return link_.Send(name, {"GETRANGE", name, "0", end}, std::move(then));
@@ -297,14 +300,15 @@ bool RemoteCluster::Fetch(const EntryName& entry_name, RedisLink::Then then) {
 void RemoteCluster::TakeLease(uint64_t id, const std::string& lease, const std::string& token,
                               Look* look, const RedisReply* reply) {
   using Kind = RedisReply::Kind;
-  // Only nil means that another node has the lease. If Redis refuses writes, do not wait.
+  // Only a nil reply means that another node has the lease. After an error, for example because
+  // Redis refuses writes, this node does not wait for others.
   if (reply == nullptr || reply->kind == Kind::kError) look->lost = true;
   if (reply == nullptr || reply->kind != Kind::kText) return;
   Open* const open = FindOpen(id);
   if (open == nullptr) return outbox_.Release(lease, token);
   open->token = token;
   ++leases_;
-  if (open->compiles) statistics_.Add(Counter::kRemoteLeases);  // granted during the compile
+  if (open->compiles) statistics_.Add(Counter::kRemoteLeases);  // the compile has already begun
   look->acquired = true;
   RenewLater(id);
   if (open->files_of) SayWhoseFiles(open, *open->files_of);
@@ -407,7 +411,8 @@ void RemoteCluster::EndPeek(Peeking& peek) {
 
 bool RemoteCluster::Serves(Open* open, const Look& look) {
   const bool any = std::ranges::any_of(look.found, [](const auto& each) { return bool(each); });
-  // The asker's callbacks may end the question, but only through the link, which runs that later.
+  // The callback `found` may end the question. `open` stays valid, because the link runs End()
+  // later.
   const bool waited = open->waits && !open->compiles;
   if (!any || !open->asker.found({TierName::kRemote, look.found})) return false;
   if (waited) in_vain_in_a_row_ = 0;
@@ -423,9 +428,10 @@ void RemoteCluster::EndLook(uint64_t id, const Look& look) {
     open->pause = kFirstPause;
     return MayAcquire() ? Find(id, true) : LookAtLease(id);
   }
-  // The lease was released, and this node may not acquire it.
+  // Another node has released the lease without a result, and this node may not acquire the lease.
   if (!look.acquires) return Compile(id);
-  // Without its manifest, an artifact may not be found.
+  // If the server of the manifest is unreachable, a second wait would be of no use: the artifact
+  // may not be found without its manifest.
   if (++open->holders > (look.partial ? 1 : kMaxHolders)) return Compile(id);
   AwaitOther(id);
 }
@@ -463,7 +469,7 @@ void RemoteCluster::LookAtLease(uint64_t id) {
     if (reply == nullptr || reply->kind == Kind::kError) return Compile(id);
     const auto lease =
         reply->kind == Kind::kText ? ParseLease(reply->text) : std::optional<Lease>();
-    // The holder has finished or died, so the lease can be acquired.
+    // If there is no lease, its holder has finished or died, or there was no holder.
     if (!lease && !waits->waits) return Compile(id);
     if (!lease) {
       waits->deadline = Clock::now() + options_.link.patience;
@@ -505,7 +511,8 @@ void RemoteCluster::SayWhoseFiles(Open* open, uid_t uid) {
   open->token = token;
 }
 
-// If the artifact came in time, it is used even if another answer is late.
+// Compiles, because an answer is late. If the artifact came in time, it is used instead, even if
+// another answer is late.
 void RemoteCluster::BeLate(uint64_t id, const Look* look) {
   Open* const open = FindOpen(id);
   if (open == nullptr || open->compiles || (look != nullptr && Serves(open, *look))) return;
@@ -524,7 +531,7 @@ void RemoteCluster::RenewLater(uint64_t id) {
   link_.At(Clock::now() + options_.lease / 3, [this, id] {
     const Open* const open = FindOpen(id);
     if (open == nullptr) return;
-    // If it can't be renewed the lease expires, and another node compiles too.
+    // If the renewal fails, the lease expires and another node may compile too.
     const std::string lease = NameOfLease(*open);
     link_.Send(lease,
                {"EVAL", kRenew, "1", lease, open->token, fmt::to_string(options_.lease.count())},

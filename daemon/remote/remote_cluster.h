@@ -27,32 +27,33 @@
 namespace cccl_cache::daemon {
 
 /// The nodes that share one or several Redis servers. Entries are signed, because the servers and
-/// the network are not trusted. A compile is announced by a lease, which is renewed while it runs;
-/// a node that finds another node's lease waits for the result. Every failure is a miss.
-/// Thread-safe.
+/// the network are not trusted. A node announces a compile with a lease, and renews the lease while
+/// the compile runs. A node that finds another node's lease waits for the result. Every failure
+/// counts as a miss. Thread-safe.
 ///
 /// Keys in Redis, each after the prefix: `a:KEY` an artifact, `m:KEY` a manifest, `d:KEY` a deposit
-/// of a group, `l:COMPILE` a lease. A lease's value is a random token of its holder, with "UID:"
-/// before it once the compile waits for files of that user. It is removed after the compile's
-/// result was written.
+/// of a group, `l:COMPILE` a lease. The value of a lease is a random token of its holder. Once the
+/// compile waits for files of one user, "UID:" is put before the token. The lease is removed after
+/// the result of the compile was written.
 class RemoteCluster final : public Cluster {
  public:
   struct Options {
-    /// A build waits for an answer up to the link's patience, but no longer than a tenth of its
-    /// usual compile time.
+    /// The options of each connection. A build waits for an answer at most for `link.patience`, and
+    /// at most for a tenth of its usual compile time.
     RedisLink::Options link;
-    std::vector<RedisAddress> more_servers;  ///< further servers that share the keys
+    std::vector<RedisAddress> more_servers;  ///< further servers; the keys are spread over all of
+                                             ///< them
     std::string prefix = "cccl-cached:";
-    std::optional<SigningKey> key;                  ///< none: this node only reads
-    uint64_t entry_limit = 8 << 20;                 ///< bytes; larger entries stay on their node
-    std::chrono::seconds lifetime{30 * 24 * 3600};  ///< of an entry
+    std::optional<SigningKey> key;                  ///< signs entries; none: this node only reads
+    uint64_t entry_limit = 8 << 20;                 ///< in bytes; larger entries are not shared
+    std::chrono::seconds lifetime{30 * 24 * 3600};  ///< an entry expires after this time
     std::chrono::milliseconds lease{3000};          ///< duration of a lease without renewal
     uint64_t outbox_limit = 64 << 20;               ///< limit of the bytes that wait to be written
     size_t max_leases = 16;                         ///< limit of the leases that this node holds at
                                                     ///< once
   };
 
-  /// The statistics must outlive it.
+  /// `statistics` must outlive the object.
   RemoteCluster(Options options, std::shared_ptr<const TrustList> trusted, Statistics& statistics);
   ~RemoteCluster() override;
 
@@ -63,10 +64,10 @@ class RemoteCluster final : public Cluster {
   void Forget(const EntryName& name) override;
   void Close() override;
 
-  /// Replaces the keys, one of which must have signed an entry.
+  /// Replaces the trusted keys. An entry is used only if one of them has signed it.
   void Trust(std::shared_ptr<const TrustList> trusted);
-  /// Refreshes the clock offset to Redis that gauges() reports. Does nothing while a refresh is in
-  /// progress.
+  /// Starts to measure the difference between the clocks of this node and of Redis, which gauges()
+  /// reports. Does nothing while another measurement is in progress.
   void Refresh();
   [[nodiscard]] ClusterGauges gauges() const;
 
@@ -77,30 +78,30 @@ class RemoteCluster final : public Cluster {
     Question question;
     Asker asker;
     std::unique_ptr<std::stop_callback<std::function<void()>>> at_end;
-    bool compiles = false;               ///< the asker's `compile` was called
+    bool compiles = false;               ///< whether the asker's `compile` was called
     std::string token;                   ///< token of the lease that this node holds; empty: none
-    Clock::time_point deadline;          ///< of the awaited reply
-    std::chrono::milliseconds pause{0};  ///< before the next check of another node's lease
-    bool waits = false;                  ///< has waited for another node's compile
-    int holders = 0;                     ///< number of other nodes found to hold the lease
-    std::optional<uid_t> files_of = {};  ///< the compile waits for files of this user
+    Clock::time_point deadline;          ///< deadline of the reply that is awaited
+    std::chrono::milliseconds pause{0};  ///< pause before the next check of another node's lease
+    bool waits = false;                  ///< whether it has waited for another node's compile
+    int holders = 0;                     ///< how often other nodes were found to hold the lease
+    std::optional<uid_t> files_of = {};  ///< the user for whose files the compile waits
   };
-  /// The replies to one round of commands. They may come from different servers; a key of an
-  /// unreachable server counts as missing.
+  /// The replies to one group of commands. The replies may come from different servers. An entry
+  /// whose server is unreachable counts as missing.
   struct Look {
     std::vector<SharedEntry> found;
-    size_t missing = 0;     ///< number of replies
-    bool lost = false;      ///< the server of the artifact or the lease is unreachable
-    bool partial = false;   ///< the server of the manifest is unreachable
-    bool acquires = false;  ///< the lease was asked for
-    bool acquired = false;  ///< this node holds the lease now
+    size_t missing = 0;     ///< number of replies that have not arrived yet
+    bool lost = false;      ///< whether the server of the artifact or the lease is unreachable
+    bool partial = false;   ///< whether the server of the manifest is unreachable
+    bool acquires = false;  ///< whether the lease was requested too
+    bool acquired = false;  ///< whether this node holds the lease now
   };
-  /// A look-up for a build that is only explained.
+  /// A look-up for Peek(), which only explains a build.
   struct Peeking {
     Question question;
-    std::function<void(Peeked)> told;  ///< empty: it was called
+    std::function<void(Peeked)> told;  ///< empty after the call
     Peeked peeked;
-    size_t missing = 0;  ///< replies
+    size_t missing = 0;  ///< number of replies that have not arrived yet
   };
 
   // These functions run on the link's thread.
@@ -126,12 +127,13 @@ class RemoteCluster final : public Cluster {
   void End(uint64_t id);
 
   [[nodiscard]] Open* FindOpen(uint64_t id);
-  /// Returns an entry that a trusted node signed, or why it is refused.
+  /// Returns the entry in a reply if a trusted node has signed it, else the reason to refuse it.
   [[nodiscard]] std::variant<SharedEntry, EntryRefusal> Opened(const EntryName& name,
                                                                const RedisReply& reply) const;
-  /// Like Opened, and counts the result; null: there is no entry, or it is refused.
+  /// Like Opened, but counts a refusal in the statistics. Null if there is no entry, or if it is
+  /// refused.
   [[nodiscard]] SharedEntry Verified(const EntryName& name, const RedisReply& reply);
-  /// Asks for an entry. Returns false if there is no connection.
+  /// Requests an entry from its server. Returns false if the server is not connected.
   bool Fetch(const EntryName& entry_name, RedisLink::Then then);
   [[nodiscard]] std::string NameOf(const EntryName& entry_name) const;
   [[nodiscard]] std::string NameOfLease(const Open& open) const;
@@ -139,7 +141,8 @@ class RemoteCluster final : public Cluster {
 
   const Options options_;
   Statistics& statistics_;
-  std::atomic<size_t> leases_ = 0;  ///< held; changed on the link's thread only
+  std::atomic<size_t> leases_ = 0;  ///< number of leases that this node holds; changed on the
+                                    ///< link's thread only
 
   // Used on the link's thread only.
   std::unordered_map<uint64_t, Open> open_;

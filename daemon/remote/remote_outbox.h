@@ -19,57 +19,59 @@
 
 namespace cccl_cache::daemon {
 
-/// The entries that this node shares after its builds: a thread compresses, signs and sends them. A
-/// lease is released after all entries that were added before it have been written. Thread-safe;
-/// only Finish() blocks.
+/// Sends the entries that this node shares after its builds. A thread compresses, signs and sends
+/// them. A lease is released only after all entries that were added before it have been written.
+/// Thread-safe; only Finish() blocks.
 class RemoteOutbox {
  public:
   struct Options {
-    Allowance allowance;            ///< limit of unwritten artifacts, in bytes of memory
-    uint64_t entry_limit;           ///< limit of one entry in bytes, as sent
-    std::chrono::seconds lifetime;  ///< of an entry
+    Allowance allowance;            ///< limits of the memory of entries that are not written yet,
+                                    ///< in bytes
+    uint64_t entry_limit;           ///< limit of one entry in bytes, as it is sent
+    std::chrono::seconds lifetime;  ///< an entry expires after this time
   };
 
-  /// Maximum number of leases that wait for entries at other servers. Above it, the oldest are left
-  /// to expire.
+  /// Maximum number of leases that can't be released yet, because entries on other servers are not
+  /// written. Above it, the oldest leases are not released; they expire.
   static constexpr size_t kMaxHeld = 1024;
 
-  /// `key` may be null: then no entries are written. Arguments must outlive the outbox, except
-  /// `servers`, which is not used after Finish() and must be destroyed first.
+  /// If `key` is null, no entries are written. `key` and `statistics` must outlive the outbox.
+  /// `servers` is not used after Finish(), and must be destroyed before the outbox.
   RemoteOutbox(const Options& options, const SigningKey* key, RedisServers& servers,
                Statistics& statistics);
   ~RemoteOutbox() { Finish(); }
 
-  /// Queues an entry under this name. It is dropped if the account's allowance is used up.
+  /// Queues an entry under this name. The entry is dropped if the account's allowance is used up.
   void Write(std::string name, const EntryName& entry_name, const SharedEntry& entry,
              Account account);
-  /// Removes an entry, after the entries that were added before.
+  /// Queues the removal of an entry, after all work that was queued before.
   void Remove(std::string name);
-  /// Releases a lease, unless its holder has another token.
+  /// Queues the release of a lease. The lease stays if another node's token is in it.
   void Release(std::string lease, std::string token);
-  /// Returns when all queued work was passed to the servers, which may still drop it when they end.
-  /// With several servers, a lease whose entries are still unanswered is left to expire.
+  /// Sends all queued work to the servers, and then returns. The servers may drop unsent commands
+  /// when they are destroyed. With several servers, a lease is not released but expires if earlier
+  /// entries are still unanswered.
   void Finish();
 
-  /// Returns the bytes of artifacts that are not written yet.
+  /// Returns the memory of the entries that are not written yet, in bytes.
   [[nodiscard]] uint64_t bytes() const;
 
  private:
   struct Outgoing {
     std::string name;
-    std::string token = {};  ///< of the lease that ends
+    std::string token = {};  ///< token of the lease; empty if no lease is released
     EntryName entry_name = {};
-    SharedEntry entry = {};  ///< empty without a token: the entry is removed
+    SharedEntry entry = {};  ///< if this and `token` are empty, the entry is removed
     Account account = Account(0);
     uint64_t bytes = 0;
   };
-  /// An entry that was sent.
+  /// An entry that was sent, until the reply arrives.
   struct Sent {
     uint64_t number = 0;
     Account account;
     uint64_t bytes = 0;
   };
-  /// A lease to be released once no write up to number `after` is unanswered.
+  /// A lease that is released when all writes up to number `after` are answered.
   struct Held {
     uint64_t after = 0;
     Outgoing release;
@@ -89,10 +91,10 @@ class RemoteOutbox {
   mutable Mutex mutex_;
   CondVar changed_;
   std::deque<Outgoing> waiting_ GUARDED_BY(mutex_);
-  std::map<Account, uint64_t> bytes_of_ GUARDED_BY(mutex_);  // without zeros
+  std::map<Account, uint64_t> bytes_of_ GUARDED_BY(mutex_);  // accounts without bytes have no entry
   HeldInAll bytes_ GUARDED_BY(mutex_);
   uint64_t last_write_ GUARDED_BY(mutex_) = 0;
-  std::set<uint64_t> unanswered_ GUARDED_BY(mutex_);  ///< numbers of writes
+  std::set<uint64_t> unanswered_ GUARDED_BY(mutex_);  ///< numbers of unanswered writes
   std::deque<Held> held_ GUARDED_BY(mutex_);
   bool ending_ GUARDED_BY(mutex_) = false;
 

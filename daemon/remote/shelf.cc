@@ -36,23 +36,25 @@ namespace {
 constexpr size_t kMaxNames = 4'096;
 constexpr size_t kMaxSnapshots = 256;
 constexpr uint64_t kMaxEntries = 1 << 18;
-// The signature file's head and signature.
+// Bytes of the head and the signature in a signature file. The file also has a digest for each
+// entry.
 constexpr uint64_t kSignedBytes = kSignatureHeadBytes + sizeof(Signature::bytes);
 
-/// The error may be gone at the next attempt, for example one of the file system.
+/// Makes an error that may be gone at the next attempt, for example one of the file system.
 Error Unusable(std::string why) { return {ErrorCode::kUnavailable, std::move(why)}; }
-/// The error stays until the file changes.
+/// Makes an error that stays until the file changes.
 Error Refused(std::string why) { return {ErrorCode::kInvalidRequest, std::move(why)}; }
 
 struct OpenFile {
   FileDescriptor descriptor;
-  /// Changes with the file, if the file system keeps times.
+  /// The stamp changes with the file, if the file system keeps times.
   ContentStamp stamp;
   uint64_t bytes = 0;
 };
 
-// Opens only a regular file for reading, because opening a device may have effects. It is opened by
-// the descriptor's link in /proc, because the path may lead elsewhere by now.
+// Opens a regular file for reading. Other files are refused, because opening a device may have
+// effects. The second open uses the descriptor's link in /proc, because the path may lead to
+// another file by then.
 Result<OpenFile> OpenRegular(const std::string& path) {
   const FileDescriptor named(open(path.c_str(), O_PATH | O_CLOEXEC));
   struct statx status = {};
@@ -63,7 +65,7 @@ Result<OpenFile> OpenRegular(const std::string& path) {
   const std::string link = fmt::format("/proc/self/fd/{}", named.get());
   OpenFile file{FileDescriptor(open(link.c_str(), O_RDONLY | O_CLOEXEC)), {}, 0};
   if (!file.descriptor.valid() && errno == ENOENT) return Unusable("/proc is not mounted here");
-  // Only after the open does a network file system return fresh attributes.
+  // A network file system returns fresh attributes only after a file was opened for reading.
   if (!file.descriptor.valid() || StatusAt(file.descriptor.get(), "", &status) != 0) {
     return Unusable(std::strerror(errno));
   }
@@ -80,7 +82,8 @@ std::variant<ContentStamp, int> StampAt(const std::string& path) {
   return ContentStamp::Of(status);
 }
 
-/// Returns whether the path still leads to this file. Also true if the file system does not answer.
+/// Returns whether the path still leads to the file with this stamp. Also true if the file system
+/// can't answer.
 bool IsStillAt(const std::string& path, const ContentStamp& stamp) {
   const auto found = StampAt(path);
   if (const int* error = std::get_if<int>(&found)) return *error != ENOENT && *error != ENOTDIR;
@@ -89,7 +92,7 @@ bool IsStillAt(const std::string& path, const ContentStamp& stamp) {
 
 std::string SignatureOf(const std::string& path) { return path + std::string(kSignatureSuffix); }
 
-/// Returns the current stamps of the snapshot and its signature, as far as they exist.
+/// Returns the current stamps of the snapshot and of its signature. A missing file has none.
 std::vector<ContentStamp> StampsAt(const std::string& path) {
   std::vector<ContentStamp> both;
   for (const std::string& file : {path, SignatureOf(path)}) {
@@ -104,11 +107,11 @@ std::vector<ContentStamp> StampsAt(const std::string& path) {
 /// An open snapshot with its signature.
 class SignedSnapshot {
  public:
-  /// The error is the reason why it can't be used.
+  /// Opens a snapshot. The error says why the snapshot can't be used.
   static Result<std::shared_ptr<const SignedSnapshot>> Open(const std::string& path,
                                                             const Shelf::Rules& rules);
 
-  /// Returns whether the snapshot and signature at the path are still these files.
+  /// Returns whether the snapshot and the signature at this path are still the opened files.
   [[nodiscard]] bool IsStill(const std::string& path) const {
     return path == path_ && IsStillAt(path, stamp_) &&
            IsStillAt(SignatureOf(path), signature_stamp_);
@@ -119,7 +122,8 @@ class SignedSnapshot {
     return name.kind == EntryKind::kManifest ? !ManifestRows(name.key).empty()
                                              : FindRow(name.key) != nullptr;
   }
-  /// Returns null if there is no such record, or its bytes differ from the signed digest.
+  /// Returns an empty entry if the snapshot has no such record, or if the bytes of the record do
+  /// not have the signed digest.
   [[nodiscard]] SharedEntry Read(const EntryName& name) const {
     return name.kind == EntryKind::kManifest ? ReadManifest(name.key) : ReadArtifact(name.key);
   }
@@ -132,7 +136,8 @@ class SignedSnapshot {
     uint32_t stored_bytes = 0;
     uint32_t bytes = 0;
   };
-  /// An artifact's record that depends on files, and the key of the manifest that leads to it.
+  /// The row of an artifact that depends on files, and the key of the manifest by which a build
+  /// finds this artifact.
   struct ManifestRow {
     Digest manifest;
     uint32_t row = 0;
@@ -156,8 +161,8 @@ class SignedSnapshot {
   ContentStamp signature_stamp_ = {};
   std::optional<SnapshotReader> reader_;
   PublicKey signer_;
-  std::vector<Row> rows_;               ///< ascending by key
-  std::vector<ManifestRow> manifests_;  ///< ascending by manifest
+  std::vector<Row> rows_;               ///< sorted by key
+  std::vector<ManifestRow> manifests_;  ///< sorted by manifest
 };
 
 namespace {
@@ -220,7 +225,7 @@ Status SignedSnapshot::Index(const SnapshotSignature& signature, uint64_t entry_
   const std::string why = reader_->ForEach([&](const SnapshotItem& item, uint64_t offset) {
     const Digest& fingerprint = signature.fingerprints[place++];
     const bool fits = item.stored_bytes <= largest && item.bytes <= largest;
-    // Deposits are left out: they belong to the user who inserts them.
+    // Deposits are left out, because a deposit belongs to the user who inserts the snapshot.
     if (fits && item.kind == SnapshotKind::kArtifact) AddRow(item, offset, fingerprint);
     return true;
   });
@@ -297,8 +302,8 @@ std::shared_ptr<const Shelf> Shelf::LookAt(const std::string& directory, const R
     if (paths.size() > kMaxNames) break;
   }
   if (error) {
-    // After a temporary failure of the file system the snapshots stay; if the directory is missing,
-    // they are dropped.
+    // If the directory is missing, the earlier snapshots are dropped. After any other error of the
+    // file system they are kept, because the failure may be temporary.
     const bool gone = error == std::errc::no_such_file_or_directory;
     if (before != nullptr && !gone) *shelf = *before;
     shelf->problems_ = {fmt::format("{}: {}", directory, error.message())};
@@ -371,8 +376,8 @@ Shelf::Reading Shelf::Read(const std::vector<EntryName>& names, const TrustList&
           trusted.Holds(snapshot->signer()) ? snapshot->Read(name) : SharedEntry();
       if (!held) ++reading.refused;
       entry = Merged(entry, held);
-      // One artifact is enough, but manifests of all snapshots are merged: the build finds the
-      // closure that is true.
+      // One artifact is enough. But the manifests of all snapshots are merged, because only the
+      // build can find the closure that matches its files.
       if (entry.artifact != nullptr) break;
     }
   }

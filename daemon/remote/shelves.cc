@@ -12,18 +12,19 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// A read from a shared file system takes some ms if no cache has the page, so a shelf may take this
-// many times the patience of Redis.
+// A build waits for a shelf this many times as long as for Redis, because a read from a shared file
+// system takes some ms if the page is in no cache.
 constexpr int kPatienceOfRedis = 10;
-constexpr size_t kMaxReported = 10;  // reported problems of one search
-// A search that takes longer is reported to the operator.
+constexpr size_t kMaxReported = 10;  // limit of the problems that are reported after one search
+// If a directory does not answer for this long, that is reported to the operator.
 constexpr std::chrono::seconds kSilentAfter{5};
-// The account of searches, which are made for all users.
+// Searches of the directories are made for all users and have this account.
 constexpr Account kDaemon{0};
-// Limit of one search. An index has at most some 60 MB.
+// Time limit of one search. The index of a directory has at most some 60 MB.
 constexpr std::chrono::minutes kLongestLook{10};
 
-/// Merges the manifest among these entries (the last of several) with the one found earlier.
+/// Adds the closures of the manifest in `entries` to the manifest in `found`. The manifest is the
+/// last of several entries.
 void AddManifests(const std::vector<SharedEntry>& entries, std::vector<SharedEntry>* found) {
   found->resize(std::max(found->size(), entries.size()));
   if (entries.empty() || entries.back().manifest == nullptr) return;
@@ -111,7 +112,8 @@ void Shelves::Keep(Place& place, std::shared_ptr<const Shelf> shelf) {
     was_silent = std::exchange(place.silence_is_reported, false);
   }
   if (was_silent) Report(fmt::format("the shelf {} answers again", place.directory));
-  // Released on a thread of the pool, because closing a file on a hung mount blocks too.
+  // The old state is destroyed on a thread of the pool, because closing a file on a hung mount
+  // blocks too.
   (void)place.looks.Add(kDaemon, {.look = [before] {}, .then = [] {}, .late = [] {}});
   size_t reported = 0;
   for (const std::string& problem : shelf->problems()) {

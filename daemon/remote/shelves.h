@@ -21,20 +21,21 @@
 
 namespace cccl_cache::daemon {
 
-/// Read-only directories of signed snapshots, which are searched before the other nodes. If a shelf
-/// hangs, builds wait for it only until the first reads are late; then it is skipped until a read
-/// ends. Thread-safe.
+/// Shelves: read-only directories of signed snapshots. They are searched before the other nodes are
+/// asked. If a shelf hangs, builds wait for it only until the first reads take too long. Then the
+/// shelf is skipped until a read ends. Thread-safe.
 class Shelves final : public Cluster {
  public:
   struct Options {
     std::vector<std::string> directories;          ///< in the order of the search
-    std::chrono::milliseconds patience{20};        ///< of a build with Redis
+    std::chrono::milliseconds patience{20};        ///< a build's limit for Redis; the limit for a
+                                                   ///< shelf is a multiple
     uint64_t entry_limit = 8 << 20;                ///< in bytes; larger entries are ignored
     std::function<void(std::string_view)> report;  ///< messages for the operator
   };
 
-  /// `others`: searched for entries that no shelf has; may be null. `others` and the statistics
-  /// must outlive this object. Starts to read the directories, without waiting.
+  /// Starts to read the directories, and returns at once. `others` is asked for entries that no
+  /// shelf has, and may be null. `others` and `statistics` must outlive this object.
   Shelves(Options options, std::shared_ptr<const TrustList> trusted, Statistics& statistics,
           Cluster* others);
   ~Shelves() override;
@@ -48,14 +49,14 @@ class Shelves final : public Cluster {
 
   /// Starts to read the directories again. Returns at once.
   void LookAgain();
-  /// Sets the keys, one of which must have signed a snapshot.
+  /// Replaces the trusted keys. A snapshot is used only if one of them has signed it.
   void Trust(std::shared_ptr<const TrustList> trusted);
 
   [[nodiscard]] ShelfGauges gauges() const;
 
  private:
   using Clock = std::chrono::steady_clock;
-  /// One directory.
+  /// One directory, and the state of the last search in it.
   struct Place {
     Place(std::string path, std::chrono::milliseconds longest_read);
     const std::string directory;
@@ -74,26 +75,27 @@ class Shelves final : public Cluster {
   };
   using OpenPtr = std::shared_ptr<const Open>;
 
-  /// Asks the first shelf from number `place` on that may have an entry and takes the question, or
-  /// else the other nodes (`others_`). Returns false, and calls no callback, if there is nobody to
-  /// ask.
+  /// Asks the first shelf that may have an entry and has room for the question, from number `place`
+  /// on. If there is no such shelf, asks `others_`. Returns false, and calls no callback, if
+  /// `others_` is null or can't be asked either.
   bool AskFrom(size_t place, const OpenPtr& open);
   void AskNext(size_t place, const OpenPtr& open);
-  /// Returns the first shelf from `place` on whose index has any of the entries, and sets `place`
-  /// to its number; null if there is none.
+  /// Returns the first shelf, from number `place` on, whose index has any of the entries. Sets
+  /// `place` to the number of that shelf. Returns null if there is none.
   std::shared_ptr<const Shelf> FindShelf(const std::vector<EntryName>& entries, size_t* place);
-  /// A look-up for a build that is only explained.
+  /// A look-up for Peek(), which only explains a build.
   struct Peeking {
     Question question;
-    TierLook look;                   ///< of all shelves together
-    std::vector<SharedEntry> found;  ///< so far
+    TierLook look;                   ///< the result of all shelves together
+    std::vector<SharedEntry> found;  ///< the entries that were found so far
     std::function<void(Peeked)> told;
   };
   void PeekFrom(size_t place, const std::shared_ptr<Peeking>& peeking);
   [[nodiscard]] std::chrono::milliseconds longest_read() const;
   [[nodiscard]] std::shared_ptr<const TrustList> trusted() const;
   void Keep(Place& place, std::shared_ptr<const Shelf> shelf);
-  /// Returns how long this directory has not answered; 0: it answers, or has been asked only now.
+  /// Returns for how long this directory has not answered. 0 if it answers, or if it has not
+  /// answered for less than kSilentAfter.
   [[nodiscard]] std::chrono::seconds SilenceOf(const Place& place) const REQUIRES(mutex_);
   void ReportSilence(Place& place);
   void Report(std::string_view text) const;
@@ -101,9 +103,10 @@ class Shelves final : public Cluster {
   const Options options_;
   Statistics& statistics_;
   Cluster* const others_;
-  mutable Mutex mutex_;  ///< also guards the places' mutable members
+  mutable Mutex mutex_;  ///< also guards the members of each Place that change
   std::shared_ptr<const TrustList> trusted_ GUARDED_BY(mutex_);
-  std::vector<std::unique_ptr<Place>> places_;  ///< last: their threads use the members above
+  std::vector<std::unique_ptr<Place>> places_;  ///< last member, because its threads use the
+                                                ///< members above
 };
 
 }  // namespace cccl_cache::daemon

@@ -23,20 +23,20 @@ namespace {
 //   signed    = head signature compressed
 //   head      = magic version kind key toolchain signer time raw_bytes sha256
 //   magic     = "CCCLSGN\n"
-//   version   = u32                    1; a change of meaning bumps it
+//   version   = u32                    1; another number if the format changes
 //   kind      = u8                     EntryKind; stored, so values never change
-//   key, toolchain = 32 bytes          what the entry is for
+//   key, toolchain = 32 bytes          fields of the EntryName
 //   signer    = 32 bytes               public key
-//   time      = u64                    when it was signed: seconds since 1970, below 2^63
-//   raw_bytes = u32                    of the entry, decompressed
-//   sha256    = 32 bytes               of `compressed`
-//   signature = 64 bytes               Ed25519, of the head
-//   compressed = one frame of zstd's, which tells its contents' size: EncodeEntry(key, artifact);
-//                a manifest and a deposit are the log of an artifact that has nothing else
+//   time      = u64                    time of the signature: seconds since 1970, below 2^63
+//   raw_bytes = u32                    size of the entry before compression
+//   sha256    = 32 bytes               digest of `compressed`
+//   signature = 64 bytes               Ed25519 signature of the head
+//   compressed = one zstd frame that states its content size: EncodeEntry(key, artifact). If the
+//                entry is a manifest or a deposit, it is the log of an artifact without parts.
 //
-// The signature covers the compressed bytes by their digest, so a stranger's bytes are never
-// decompressed, and only a head of fixed size is parsed. The signed bytes begin with the magic, so
-// that a signature made for another purpose is not valid here.
+// The signature covers the compressed bytes through their digest. So bytes from an unknown signer
+// are never decompressed, and only a head of fixed size is parsed. The head begins with the magic,
+// so that a signature made for another purpose is not valid here.
 constexpr std::string_view kSignedMagic = "CCCLSGN\n";
 constexpr uint32_t kSignedVersion = 1;
 constexpr size_t kHeadBytes = kSignedMagic.size() + 4 + 1 + 3 * 32 + 8 + 4 + 32;
@@ -80,7 +80,7 @@ std::string Encode(const Digest& key, const SharedEntry& entry) {
   return EncodeEntry(key, envelope);
 }
 
-/// Returns an empty entry if anything is malformed.
+/// Returns an empty entry if the bytes are malformed.
 SharedEntry Decode(const EntryName& name, std::string_view bytes) {
   ArtifactPtr artifact = DecodeEntry(name.key, bytes);
   if (artifact == nullptr || name.kind == EntryKind::kArtifact) return {.artifact = artifact};
@@ -124,7 +124,7 @@ Result<std::string> SignEntry(const EntryName& name, const SharedEntry& entry,
     return Error{ErrorCode::kInvalidRequest,
                  fmt::format("an entry of {} bytes is too large to be shared", raw.size())};
   }
-  // Fast compression, because each compile compresses an entry and few are read.
+  // Uses fast compression, because each compile compresses an entry, but few entries are read.
   const std::optional<std::string> compressed = Compress(raw, kFastCompression);
   if (!compressed) {
     return Error{ErrorCode::kUnavailable,

@@ -25,10 +25,10 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// A permission that only the owner may have on a file of keys.
+/// The permissions that only the owner may have on a file of keys, and texts for an error.
 struct Forbidden {
   mode_t mode = 0;
-  std::string_view deed;     ///< consequence: "change it"
+  std::string_view deed;     ///< what others could do: "change it"
   std::string_view way_out;  ///< remedy: "chmod go-w"
 };
 
@@ -41,9 +41,9 @@ Error Unreadable(const std::string& file, int error) {
                       std::strerror(error), geteuid())};
 }
 
-/// Returns whether a path with symlinks resolved is in the credentials directory of the service
-/// manager. Only the service can read files there; their group bits may come from an access control
-/// list.
+/// Returns whether the path is in the service manager's directory of credentials. Symlinks in the
+/// path must be resolved. Only the service can read files there, although an access control list
+/// may set their group bits.
 bool IsCredential(const std::filesystem::path& path) {
   const char* const named = std::getenv("CREDENTIALS_DIRECTORY");
   if (named == nullptr || *named != '/') return false;
@@ -54,7 +54,8 @@ bool IsCredential(const std::filesystem::path& path) {
          directory.end();
 }
 
-/// Returns why the file must not be used, or none. `path`: the file's path with symlinks resolved.
+/// Returns the reason why the file must not be used. None if it may be used. `path` is the file's
+/// path with symlinks resolved.
 std::optional<Error> WhyNot(const std::string& file, const std::filesystem::path& path,
                             const struct stat& status, const Forbidden& forbidden) {
   if (!S_ISREG(status.st_mode)) {
@@ -66,7 +67,7 @@ std::optional<Error> WhyNot(const std::string& file, const std::filesystem::path
                              "this user, uid {}",
                              file, status.st_uid, geteuid())};
   }
-  // The group root is trusted like the user; mounted secrets belong to it.
+  // The group root is trusted like the user root, because mounted secrets belong to this group.
   const mode_t allowed = status.st_gid == 0 || IsCredential(path) ? S_IRGRP : 0;
   if ((status.st_mode & forbidden.mode & ~allowed) != 0) {
     return Error{ErrorCode::kDenied,
@@ -76,9 +77,9 @@ std::optional<Error> WhyNot(const std::string& file, const std::filesystem::path
   return std::nullopt;
 }
 
-/// Finds the file, and checks that other users can't replace it. A directory where others can add
-/// files is accepted if each link and file on the way belongs to root or this user: Kubernetes
-/// mounts secrets in such directories.
+/// Returns the path of the file with symlinks resolved. Refuses a file that other users could
+/// replace. A directory in which others can add files is accepted if each link and file on the way
+/// belongs to root or this user, because Kubernetes mounts secrets in such directories.
 Result<std::filesystem::path> FollowOwn(const std::string& file) {
   constexpr std::string_view kDanger = "put keys of their own there";
   std::error_code failed;
@@ -102,7 +103,7 @@ Result<std::filesystem::path> FollowOwn(const std::string& file) {
 Result<std::string> ReadTrusted(const std::string& file, const Forbidden& forbidden) {
   const Result<std::filesystem::path> followed = FollowOwn(file);
   if (!followed) return followed.error();
-  // O_NONBLOCK: opening a pipe must not wait.
+  // With O_NONBLOCK, opening a pipe does not wait.
   const FileDescriptor opened(
       open(followed->c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat status {};

@@ -23,7 +23,7 @@ class TrustList {
 
   /// Reads the keys of all files. kDenied: users other than root and this process's user can change
   /// a file. kUnavailable: a file can't be read. kInvalidRequest: a line is no key. After an error
-  /// the caller must trust no key: an older list may have one that was revoked since.
+  /// the caller must not keep an older list, because a key in it may have been revoked since.
   [[nodiscard]] static Result<std::shared_ptr<const TrustList>> Load(
       const std::vector<std::string>& files);
 
@@ -34,10 +34,11 @@ class TrustList {
   std::set<PublicKey> keys_;
 };
 
-/// Reads the key that signs this node's entries. Errors as for Load; kDenied also if other users
-/// can read the file. Root's group may, and any group if the file is in $CREDENTIALS_DIRECTORY.
+/// Reads the key that signs this node's entries. Returns the errors of TrustList::Load. Also
+/// returns kDenied if other users can read the file. The group root may read it. If the file is in
+/// $CREDENTIALS_DIRECTORY, its group may read it too.
 [[nodiscard]] Result<SigningKey> LoadSigningKey(const std::string& file);
-/// Reads the password of Redis: the first line of a file. Errors as for LoadSigningKey.
+/// Reads the password of Redis from the first line of a file. Returns the errors of LoadSigningKey.
 [[nodiscard]] Result<std::string> LoadPassword(const std::string& file);
 
 }  // namespace cccl_cache::daemon

@@ -20,18 +20,19 @@ namespace cccl_cache::daemon {
 namespace {
 
 constexpr int kKeepaliveMilliseconds = 60'000;
-/// The shortest allowed interval between pings. A client pings at most twice a second to see
-/// whether the daemon is alive, which gRPC would take for an attack.
+/// The shortest interval between pings of a client that gRPC accepts. A client pings up to twice a
+/// second to check that the daemon is alive. With gRPC's default this would count as an attack.
 constexpr int kPingMilliseconds = 250;
-/// Bytes of a frame in addition to a message of the maximum size.
+/// Bytes by which a sent message may exceed the limit of its contents.
 constexpr int kMessageSlack = 64 << 10;
-/// The largest piece in bytes that is sent regardless of the limit on messages: a chunk, or a reply
-/// with only a log.
+/// Messages of up to this many bytes are sent even if message_bytes is smaller: a chunk of an
+/// artifact, or a reply with only a log.
 constexpr int kMaxPiece = 5 << 20;
 constexpr std::string_view kDescriptorPrefix = "fd:";
-/// Servers of one peer that start even if others have room, and processors for each of them. Eight
-/// ranks of one user on a large node get a thread each. On two processors one thread serves all,
-/// because clients and compiles need the processors.
+/// A peer gets a further server for a further connection while it has fewer servers than the
+/// machine has groups of kProcessorsPerServer processors, and at most kMaxAtOnce. Eight ranks of
+/// one user on a large node thus get a thread each. On two processors one thread serves all
+/// connections, because clients and compiles need the processors.
 constexpr unsigned kMaxAtOnce = 8;
 constexpr unsigned kProcessorsPerServer = 4;
 
@@ -50,7 +51,8 @@ int DescriptorOf(const CallStream& stream) {
   return fd;
 }
 
-/// Returns the names in kOwnServices, and those that gRPC's own clients look for.
+/// Returns the services that gRPC's reflection lists: those in kOwnServices, and two of gRPC's own
+/// that its tools look for.
 std::vector<std::string> ListedServices() {
   std::vector<std::string> names(std::begin(kOwnServices), std::end(kOwnServices));
   names.emplace_back("grpc.health.v1.Health");
@@ -65,12 +67,13 @@ void RefuseCompression(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
 }
 
-/// Bounds what our own counts do not cover: HTTP/2 itself, and calls of unknown methods.
+/// Sets limits for memory that Budget does not count: that of HTTP/2 connections, and of calls of
+/// unknown methods.
 void BoundPeer(grpc::ServerBuilder& builder, const grpc::ResourceQuota& quota) {
   builder.SetResourceQuota(quota);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsPerConnection);
-  // A fixed window, so that the number of bytes that a stream may send before its message is read
-  // does not grow.
+  // Fixes the HTTP/2 window. Otherwise gRPC would enlarge it, and with it the number of bytes that
+  // a client can send before its message is read.
   builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   // Keep-alive ends the connection of a client that was stopped in the middle of a message.
   // Otherwise that client would keep its turn (ReadGate) for ever.
@@ -195,7 +198,7 @@ Peer PeerServer::PeerOf(const CallStream& stream) const {
 void PeerServer::Shutdown(std::chrono::system_clock::time_point deadline) {
   std::vector<CallServer*> servers;
   {
-    // The lock is not held while the servers end, because calls that still arrive take it.
+    // The lock is released before the servers end, because calls that still arrive need it.
     const MutexLock lock(mutex_);
     for (const auto& [number, served] : servers_) servers.push_back(served.server.get());
   }

@@ -17,11 +17,12 @@ namespace {
 
 constexpr std::chrono::milliseconds kStopPatience{20};
 
-/// The number of sets of groups with connections that one uid may have. A user namespace lets one
-/// uid have many groups, and thus many credentials.
+/// Maximum number of different credentials with connections that one uid may have. In a user
+/// namespace a process can choose its groups, so one uid can have many credentials. Each costs a
+/// gRPC server.
 constexpr int64_t kMaxGroupsPerUid = 16;
-/// Bytes of gRPC's quota above our own limits. Our own limits must refuse first, because they give
-/// a clear error; gRPC's quota ends calls without one.
+/// Bytes by which gRPC's quota exceeds our own limit of bytes in flight. Our limit must be reached
+/// first, because it refuses a call with a clear error. At gRPC's quota, calls end without one.
 constexpr size_t kQuotaSlack = 256u << 20;
 
 }  // namespace
@@ -64,7 +65,7 @@ void RetiredServers::Run() {
     std::shared_ptr<void> ending = std::move(servers_.front());
     lock.Unlock();
     {
-      // Closing its sockets may take as long as a client wants.
+      // A client can make the close of its socket wait for any time (guarded_sockets.h).
       const InterruptedWaits interrupted(gettid(), kStopPatience);
       ending.reset();
     }
@@ -118,7 +119,7 @@ PeerServers::Entry* PeerServers::EntryOf(const Peer& peer) {
   const Credentials credentials = CredentialsOf(peer);
   const auto found = entries_.find(credentials);
   if (found != entries_.end()) return &found->second;
-  // Sets of groups without connections do not count, so that a user who changes groups often is not
+  // Only credentials with connections count. Otherwise a user who changes groups often would be
   // locked out.
   const auto of_uid = std::ranges::count_if(entries_, [&peer](const auto& entry) {
     return std::get<1>(entry.first) == peer.uid && entry.second.connections > 0;

@@ -19,8 +19,8 @@
 
 namespace cccl_cache::daemon {
 
-/// Destroys servers on its own thread, in the order of Add. A server ends only after the last of
-/// its calls, and no other thread should wait for that. Thread-safe.
+/// Destroys gRPC servers on a background thread, in the order of Add. The destructor of a server
+/// waits for its last call, and no other thread should wait for that. Thread-safe.
 class RetiredServers {
  public:
   RetiredServers();
@@ -29,7 +29,7 @@ class RetiredServers {
   RetiredServers(const RetiredServers&) = delete;
   RetiredServers& operator=(const RetiredServers&) = delete;
 
-  /// Adds a server of any kind. The caller must pass the only reference to it.
+  /// Adds the object that owns a server. The caller must pass the only reference to it.
   void Add(std::shared_ptr<void> server);
   /// Returns the number of servers that have not ended yet.
   [[nodiscard]] size_t Count() const;
@@ -42,13 +42,14 @@ class RetiredServers {
   mutable Mutex mutex_;
   CondVar changed_;
   bool stopped_ GUARDED_BY(mutex_) = false;
-  std::deque<std::shared_ptr<void>> servers_ GUARDED_BY(mutex_);  // the first server is ending
+  std::deque<std::shared_ptr<void>> servers_ GUARDED_BY(mutex_);  // the first one is being
+                                                                  // destroyed
   std::thread thread_;
 };
 
-/// The servers of all peers. A server is made when a peer with new credentials connects. A limited
-/// number of servers without connections are kept. Thread-safe; must outlive the returned
-/// connections.
+/// Owns one PeerServer for each set of credentials. A PeerServer is made when the first peer with
+/// these credentials connects. The `idle_kept` most recently used ones are kept without
+/// connections. Thread-safe. Must outlive the connections that Connect returns.
 class PeerServers {
  public:
   PeerServers(const PeerServerParts& parts, size_t idle_kept)
@@ -57,14 +58,14 @@ class PeerServers {
   PeerServers(const PeerServers&) = delete;
   PeerServers& operator=(const PeerServers&) = delete;
 
-  /// Serves the socket. Closes it and returns null if the peer has too many connections or sets of
-  /// groups. Never waits for a call. The returned object counts the connection until it is
-  /// destroyed.
+  /// Serves the connection. Closes the socket and returns null if its account has too many
+  /// connections or servers, or its uid too many different sets of groups. Never waits for the end
+  /// of a call. The returned object counts the connection until it is destroyed.
   [[nodiscard]] std::unique_ptr<Connection> Connect(FileDescriptor socket, const Peer& peer);
-  /// Ends the further servers of each user that had no connection for a while. Must be called every
-  /// few seconds.
+  /// Ends the servers that PeerServer::TakeIdle returns. Must be called every few seconds.
   void EndIdle();
-  /// Shuts down all servers in parallel. Returns after the last server has ended.
+  /// Shuts down all servers in parallel. Their calls may continue until the deadline. Returns after
+  /// the last server has ended.
   void Shutdown(std::chrono::milliseconds deadline);
 
  private:
@@ -79,8 +80,8 @@ class PeerServers {
   [[nodiscard]] static Credentials CredentialsOf(const Peer& peer);
   [[nodiscard]] Entry* EntryOf(const Peer& peer) REQUIRES(mutex_);
   [[nodiscard]] std::shared_ptr<grpc::ResourceQuota> QuotaOf(Account account) REQUIRES(mutex_);
-  /// Removes and returns the least recently used servers without connections beyond the number to
-  /// keep.
+  /// Removes the PeerServers without connections, except the idle_kept_ most recently used ones,
+  /// and returns them.
   [[nodiscard]] std::vector<std::unique_ptr<PeerServer>> TakeSurplus() REQUIRES(mutex_);
   void Ended(const Credentials& credentials, uint64_t served);
 
@@ -91,7 +92,7 @@ class PeerServers {
   uint64_t uses_ GUARDED_BY(mutex_) = 0;
   std::map<Credentials, Entry> entries_ GUARDED_BY(mutex_);
   std::map<Account, std::weak_ptr<grpc::ResourceQuota>> quotas_ GUARDED_BY(mutex_);
-  RetiredServers retired_;  // last: the servers end before the objects whose methods they serve
+  RetiredServers retired_;  // last member: it uses the objects above until its servers have ended
 };
 
 }  // namespace cccl_cache::daemon

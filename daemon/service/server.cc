@@ -28,7 +28,8 @@ namespace cccl_cache::daemon {
 namespace {
 
 constexpr std::chrono::seconds kGuardTimeout{10};
-/// Spare connections, for connections that end while others replace them.
+/// Connections that a client may open in addition to its limit before the daemon has seen the end
+/// of old ones.
 constexpr size_t kSomeMore = 100;
 
 cccl_cache::v1::InfoReply DescribeDaemon(const ServerOptions& options,
@@ -68,13 +69,16 @@ cccl_cache::v1::InfoReply DescribeDaemon(const ServerOptions& options,
 }
 
 TrafficLimits TrafficLimitsOf(const ServiceLimits& limits) {
-  // A client that does not know a limit below the default gets it from gRPC's error.
+  // A message that is a little too large for the service, or below the default, passes this check.
+  // gRPC then refuses it with an error that names the limit. Otherwise the connection would be cut
+  // off.
   return {.message_bytes = std::max(2 * limits.message_bytes, TrafficLimits{}.message_bytes),
           .open_calls = limits.calls_per_uid + size_t{4} * kStreamsPerConnection,
           .connections_at_once = static_cast<uint32_t>(limits.connections_per_uid + kSomeMore)};
 }
 
-/// A connection of a container's user, who keeps its number meanwhile.
+/// A connection of a container's user. While it is open, the user keeps its number
+/// (Containers::Hold).
 class ContainersConnection final : public Connection {
  public:
   ContainersConnection(std::shared_ptr<const void> hold, std::unique_ptr<Connection> connection)
@@ -143,8 +147,8 @@ class Server::Impl {
   void AddListener(ListeningSocket socket) { listeners_.push_back(std::move(socket)); }
 
   Status Start() {
-    // Never undone. The last grpc_shutdown would wait up to 10 s for a poller that a large reply
-    // has started, and the process is about to end.
+    // There is no grpc_shutdown for this grpc_init. The last grpc_shutdown would wait up to 10 s
+    // for a polling thread that a large reply has started, and the process is about to end anyway.
     grpc_init();
     if (const Status guarded = CheckGuard(); !guarded) return guarded;
     Acceptor::Callbacks callbacks{
@@ -184,7 +188,7 @@ class Server::Impl {
   void Shutdown(std::chrono::milliseconds deadline) {
     StoppingSoon();
     StopAccepting();
-    // Otherwise health watches would stay in flight until the deadline.
+    // Calls of health's Watch never end by themselves, so they would last until the deadline.
     health_.Stop();
     peer_servers_.Shutdown(deadline);
   }
@@ -194,8 +198,8 @@ class Server::Impl {
     if (listener.for_containers()) return accounts_.containers().Identify(socket, peer);
     peer.counted_as = accounts_.Of(peer.uid);
     peer.administrator = administrators_.Include(socket, peer);
-    // The daemon uses these numbers for users of containers, so a real uid of this range keeps
-    // nothing.
+    // The uids of this range are assigned to users of containers. For a real user with such a uid
+    // the daemon keeps nothing, as for kOverflowUid.
     if (IsContainerUser(peer.uid)) peer.uid = kOverflowUid;
   }
 

@@ -35,17 +35,18 @@ namespace cccl_cache::daemon {
 
 struct ServerOptions {
   ServiceLimits limits;
-  BuildLimits build_limits;  ///< only reported to clients
-  uint64_t store_limit = 0;  ///< limit of `stored` in bytes; only reported to clients
+  BuildLimits build_limits;  ///< not used by the server, only reported to clients
+  uint64_t store_limit = 0;  ///< limit in bytes of ServerSources::stored; only reported to clients
   std::string version;
-  std::optional<gid_t> admin_group;       ///< its members are administrators too
-  std::chrono::milliseconds tick{5'000};  ///< between checks for idle and slow connections
+  std::optional<gid_t> admin_group;       ///< the members of this group may administer the daemon
+  std::chrono::milliseconds tick{5'000};  ///< interval of the checks for idle servers and slow
+                                          ///< calls
 };
 
 /// The objects that produce the responses. All references must outlive the server.
 struct ServerSources {
   Builder& builder;
-  Budget& budget;  ///< made of ServerOptions::limits; must outlive the builder's builds
+  Budget& budget;  ///< for ServerOptions::limits; must outlive all builds of `builder`
   Deposits& deposits;
   Toolchains& toolchains;
   Releases& releases;
@@ -57,20 +58,19 @@ struct ServerSources {
   std::shared_ptr<SentContents> sent_contents;  ///< never null
   Accounts& accounts;
   std::function<TierSize()> stored;       ///< returns the size of the largest tier with artifacts
-  std::function<BuildGauges()> building;  ///< returns the running and the waiting
-                                          ///< builds
-  std::function<BuildActivity(const Peer&)> activity;  ///< the same, as far as this peer may see it
+  std::function<BuildGauges()> building;  ///< returns the numbers of running and waiting builds
+  std::function<BuildActivity(const Peer&)> activity;  ///< returns the builds that the peer may see
   std::function<std::vector<ZygoteActivity>()> zygotes;
-  std::function<std::optional<ClusterGauges>()> cluster;  ///< none if the node shares nothing
+  std::function<std::optional<ClusterGauges>()> cluster;  ///< none if sharing is not configured
   std::function<std::optional<ShelfGauges>()> shelves;    ///< none if there are no shelves
-  /// Called on the acceptor's thread after a connection was cut off. The text has the reason for
-  /// the operator.
+  /// Called on the acceptor's thread after a connection was cut off. The argument is one sentence
+  /// for the log, with the reason.
   std::function<void(std::string_view)> report_cut_off;
   /// Called on the acceptor's thread when clients can't find the daemon's sockets any more. The
-  /// text has the reason, which health reports too.
+  /// argument is the reason, which health also reports.
   std::function<void(std::string_view)> report_lost_socket;
-  /// Called on the acceptor's thread at least every two `tick`, as long as it can accept
-  /// connections.
+  /// Called on the acceptor's thread, at intervals of at most twice `tick`, as long as the server
+  /// can accept connections.
   std::function<void()> alive;
 };
 
@@ -79,7 +79,7 @@ struct ServerSources {
 class Server {
  public:
   Server(ServerOptions options, ServerSources sources);
-  /// Ends all calls at once that Shutdown has not ended.
+  /// Ends the calls that are still in flight, without a grace period.
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
@@ -87,22 +87,24 @@ class Server {
   /// Must be called before Start.
   void AddListener(ListeningSocket socket);
 
-  /// Starts to accept connections. Fails if gRPC does not receive by recvmsg or send by sendmsg,
-  /// because the daemon could not check clients' bytes then.
+  /// Starts to accept connections. Fails if gRPC does not use this process's recvmsg and sendmsg,
+  /// because the daemon then can't check what clients send (GuardSocket).
   [[nodiscard]] Status Start();
 
-  /// Sets the problem that stops the daemon's work. Empty for none. Info and health report it.
+  /// Sets the text of a problem that keeps the daemon from its work. An empty text means that there
+  /// is none. Info and health report the text.
   void SetProblem(std::string problem);
 
   /// Makes health answer NOT_SERVING from now on. All other services continue.
   void StoppingSoon();
 
-  /// Closes the listening sockets. Open connections stay. New connections wait at systemd's socket
-  /// for the next daemon.
+  /// Closes the listening sockets of this process. Open connections continue. If systemd owns the
+  /// socket, new connections wait there for the next daemon.
   void StopAccepting();
 
-  /// Stops accepting, lets the calls in flight finish until the deadline, then ends them. Returns
-  /// after the last call has ended. Nothing calls the sources after that.
+  /// Stops accepting connections. Calls in flight may continue until the deadline, and are ended
+  /// then. Returns after the last call has ended. No function of ServerSources is called after
+  /// that.
   void Shutdown(std::chrono::milliseconds deadline);
 
  private:
@@ -110,11 +112,11 @@ class Server {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Makes each gRPC server wait for its connections on its own thread. By default one thread waits
-/// for all connections of the process, and wakes another thread before it handles an event. That
-/// costs a third of the time of a hit (docs/internals/decisions/0020). Must be called before gRPC
-/// is used and before the process has a second thread. An existing GRPC_POLL_STRATEGY does not
-/// change.
+/// Makes the thread of each gRPC server wait for the server's own connections. By default one
+/// thread of gRPC waits for all connections of the process, and wakes another thread for each
+/// event. That costs a third of the time of a hit (docs/internals/decisions/0020). Must be called
+/// before gRPC is used and before the process has a second thread. Has no effect if the environment
+/// sets GRPC_POLL_STRATEGY.
 void WaitForEachServerAlone();
 
 }  // namespace cccl_cache::daemon

@@ -49,9 +49,9 @@ Result<std::string> Stored(std::string_view record) {
                fmt::format("no memory to compress {} bytes: try again", record.size())};
 }
 
-/// Returns the user whose private entries are included; none: only shared entries. An
-/// administrator's snapshot may be inserted for all users of another node, so it must not hold
-/// private entries.
+/// Returns the user whose private entries the caller's snapshot includes. None: it includes only
+/// shared entries. That holds for an administrator, whose snapshot may be inserted for all users of
+/// another node.
 std::optional<uid_t> OwnerFor(const Peer& peer) {
   return peer.administrator ? std::nullopt : std::optional(peer.uid);
 }
@@ -71,7 +71,7 @@ Result<std::shared_ptr<void>> Places::Take(Account account, const std::stop_toke
   const bool mine_now =
       changed_.Wait(mutex_, left, [&]() REQUIRES(mutex_) { return IsNext(account); });
   waiting_.erase(mine);
-  // Another account may get its place now.
+  // The front of the queue has changed, so another account may now be next.
   changed_.NotifyAll();
   if (!mine_now) return Error{ErrorCode::kCancelled, "the caller left"};
   inside_.insert(account);
@@ -173,7 +173,8 @@ std::optional<ArtifactRecord> NodeSnapshots::RecordOf(std::optional<uid_t> owner
   if (record.artifact == nullptr) record.artifact = FindShared(build.key);
   if (record.artifact == nullptr) return std::nullopt;
   if (record.key() == build.key) return record;
-  // The manifest also lists the files of other users' builds with this fingerprint.
+  // The manifest has the closures of all builds with this fingerprint, also of other users. Only
+  // the closure of this build goes into the record.
   const Digest manifest_key = ManifestKey(build.fingerprint);
   for (const ArtifactPtr& entry : {FindOwn(owner, manifest_key), FindShared(manifest_key)}) {
     if (entry == nullptr) continue;

@@ -26,15 +26,16 @@
 
 namespace cccl_cache::daemon {
 
-/// Limits how many accounts use snapshots at once: one place per account, and `count` in all.
-/// Places are given in order of arrival, so that no account starves. Thread-safe; must outlive the
-/// places that it gave.
+/// Limits how many accounts can create or receive a snapshot at one time: each account has at most
+/// one place, and there are `count` in all. Accounts get places in the order of their requests, so
+/// that none waits forever. Thread-safe. Must outlive the returned places.
 class Places {
  public:
   explicit Places(uint64_t count) : allowance_{.per_account = 1, .in_all = count} {}
 
-  /// Waits for a place. It is released with the last copy of the pointer. kOverloaded: this account
-  /// waits for a place already; kCancelled: the caller left.
+  /// Waits for a place. The place is released with the last copy of the returned pointer.
+  /// kOverloaded: another call of this account is already waiting. kCancelled: `left` was
+  /// requested.
   [[nodiscard]] Result<std::shared_ptr<void>> Take(Account account, const std::stop_token& left);
 
  private:
@@ -44,23 +45,23 @@ class Places {
   const Allowance allowance_;
   Mutex mutex_;
   CondVar changed_;
-  std::list<Account> waiting_ GUARDED_BY(mutex_);  ///< in order, each account once
+  std::list<Account> waiting_ GUARDED_BY(mutex_);  ///< in the order of arrival
   std::set<Account> inside_ GUARDED_BY(mutex_);
 };
 
-/// The snapshots of this daemon's store. Thread-safe.
+/// Creates snapshots of this daemon's store, and inserts received ones into it. Thread-safe.
 class NodeSnapshots final : public Snapshots {
  public:
-  /// All must outlive the object.
+  /// The objects and functions that NodeSnapshots uses. All must outlive it.
   struct Parts {
     AnsweredBuilds& answered;
     PrivateEntries& own;
     BuildCache& cache;
     Deposits& deposits;
-    std::vector<Tier*> tiers;  ///< tiers that all users share, in the order in which they are asked
-    std::string directory;     ///< the daemon's own, for snapshots that are being received
-    uint64_t shared_limit = 0;         ///< bytes that may be inserted for all users at once
-    std::function<void()> await_room;  ///< returns once the last tier has room for much more
+    std::vector<Tier*> tiers;   ///< tiers that all users share, in the order of their look-ups
+    std::string directory;      ///< private directory for snapshots while they are received
+    uint64_t shared_limit = 0;  ///< maximum bytes of one snapshot for all users
+    std::function<void()> await_room;  ///< waits until the last tier has room for many entries
   };
 
   explicit NodeSnapshots(Parts parts) : parts_(std::move(parts)) {}
@@ -70,18 +71,20 @@ class NodeSnapshots final : public Snapshots {
   Result<std::unique_ptr<IncomingSnapshot>> Receive(SnapshotCaller caller) override;
 
  private:
-  /// A record as stored in the file.
+  /// A record of a snapshot: its line in the index, and its compressed bytes.
   struct Packed {
     SnapshotItem item;
     std::string stored;
   };
-  /// Returns none if the record was dropped meanwhile, or is too large.
+  /// Returns the record for the build. Returns none if its artifact was removed meanwhile, or if
+  /// the record is too large.
   [[nodiscard]] Result<std::optional<Packed>> Pack(const SnapshotCaller& caller,
                                                    const AnsweredBuild& build);
   [[nodiscard]] Result<std::optional<Packed>> Pack(const SnapshotCaller& caller,
                                                    const ChosenDeposit& deposit);
-  /// Returns none if the record was dropped meanwhile, or no look-up would find it. `owner`: the
-  /// user whose private entries are searched besides the shared ones.
+  /// Returns the record of the build. Returns none if the artifact was removed meanwhile, or if no
+  /// closure leads to its key, so that no build would find it. If `owner` is set, the private
+  /// entries of this user are searched before the shared ones.
   [[nodiscard]] std::optional<ArtifactRecord> RecordOf(std::optional<uid_t> owner,
                                                        const AnsweredBuild& build);
   [[nodiscard]] ArtifactPtr FindOwn(std::optional<uid_t> owner, const Digest& key);
@@ -92,9 +95,9 @@ class NodeSnapshots final : public Snapshots {
   [[nodiscard]] Result<std::shared_ptr<void>> TakePlace(const SnapshotCaller& caller);
 
   const Parts parts_;
-  // Each place may hold a file of the maximum size on the disk, and a record in memory.
-  Places users_{5};           ///< one of them is for root and the daemon's user only
-  Places administrators_{2};  ///< of their own, so that administrators never wait for other users
+  // A caller with a place may hold a file of the maximum size on the disk, and a record in memory.
+  Places users_{5};           ///< one place is reserved for root and the daemon's own user
+  Places administrators_{2};  ///< separate, so that administrators never wait for other users
 };
 
 }  // namespace cccl_cache::daemon

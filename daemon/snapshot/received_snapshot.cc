@@ -17,7 +17,8 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// Limit of the bytes that a kept record costs beyond its own; used to check limits in advance.
+// Maximum bytes that the store charges for a record beyond the record's size. With this, limits are
+// checked before any record is kept.
 constexpr uint64_t kRecordOverhead = 1024;
 
 Error Refused(std::string_view reason) {
@@ -25,7 +26,8 @@ Error Refused(std::string_view reason) {
           fmt::format("the snapshot is refused, nothing of it was inserted: {}", reason)};
 }
 
-/// Returns the error that stopped the insertion, with the number of records that were kept.
+/// Returns the error that stopped the insertion, with a text that names how many of the `of`
+/// records were kept.
 Error Broken(Error error, uint64_t kept, uint64_t of) {
   error.message = fmt::format("{} of the snapshot's {} entries are there, the others not: {}", kept,
                               of, error.message);

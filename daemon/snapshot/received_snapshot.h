@@ -17,18 +17,18 @@
 
 namespace cccl_cache::daemon {
 
-/// Receives a snapshot and keeps its records. The whole snapshot, and each record in it, is
-/// verified before the first record is kept.
+/// Receives a snapshot from a client and inserts its records into the store. The whole snapshot and
+/// each of its records are verified before the first record is inserted.
 class ReceivedSnapshot final : public IncomingSnapshot {
  public:
   struct Options {
     SnapshotCaller caller;
-    uint64_t limit_bytes = 0;          ///< limit of all records together, decompressed
-    uint64_t deposit_limit_bytes = 0;  ///< limit of all deposits together, as they are charged
+    uint64_t limit_bytes = 0;          ///< maximum of all records together, decompressed
+    uint64_t deposit_limit_bytes = 0;  ///< maximum of all deposits, as they count for the account
     bool shared = false;
     std::function<Result<Inserted>(const ArtifactRecord&)> keep;
     std::function<Result<Inserted>(const DepositCopy&)> keep_deposit;
-    std::shared_ptr<void> place;  ///< released when the snapshot ends
+    std::shared_ptr<void> place;  ///< (Places) held until the snapshot is inserted or dropped
   };
 
   ReceivedSnapshot(SpoolFile file, Options options)
@@ -43,9 +43,9 @@ class ReceivedSnapshot final : public IncomingSnapshot {
   [[nodiscard]] static Result<Record> Decode(const SnapshotItem& item, std::string_view stored);
   [[nodiscard]] Result<Inserted> Keep(const Record& record) const;
   Status ForEachRecord(const SnapshotReader& reader, const Use& use) const;
-  /// Returns an error if a record is not acceptable; to be called before it is read.
+  /// Returns an error if the record may not be inserted. Must be called before the record is read.
   [[nodiscard]] Status Admit(const SnapshotItem& item) const;
-  /// Returns an error if this many bytes may not be inserted at once.
+  /// Returns an error if a snapshot of this many bytes is too large to be inserted.
   [[nodiscard]] Status CheckSize(uint64_t bytes) const;
   /// Returns an error unless all deposits fit: the last ones would evict the first ones.
   [[nodiscard]] Status CheckDeposits(const SnapshotReader& reader) const;

@@ -14,7 +14,7 @@ namespace cccl_cache::daemon {
 namespace {
 
 constexpr size_t kDigestBytes = sizeof(Digest::bytes);
-// Limit of the length of a namespace in bytes.
+// Maximum bytes of a namespace.
 constexpr size_t kMaxNamespace = 128;
 
 std::optional<Closure> DecodeClosure(std::string_view bytes) {
@@ -27,8 +27,8 @@ std::optional<Closure> DecodeClosure(std::string_view bytes) {
   return std::move(manifest->closures.front().closure);
 }
 
-// Returns whether the artifact is sound. The digests of parts go to clients unchanged, so those of
-// a stranger's record are checked.
+// Returns whether the artifact may be inserted. Its parts go to clients with these digests
+// unchanged, and a record may come from another user, so the digests are compared with the bytes.
 bool IsSound(const Artifact& artifact) {
   return artifact.compile_time <= kMaxCompileTimeOfRecord && !artifact.parts.empty() &&
          std::ranges::all_of(artifact.parts, [](const ArtifactPart& part) {

@@ -15,19 +15,20 @@
 
 namespace cccl_cache::daemon {
 
-/// Limit of a record in bytes, both encoded and compressed: a deposit of the maximum size. Larger
-/// records are neither written nor accepted. The format would allow four times as much.
+/// Maximum bytes of a record, both before and after compression. A deposit of the maximum size
+/// fits. Larger records are neither written nor accepted, although the format allows four times as
+/// much.
 inline constexpr uint64_t kMaxRecordBytes = (64u << 20) + (64u << 10);
-/// Copies of a record in memory while it is made or accepted: the bytes, the entry, the record, the
-/// compressed record, and the stored form.
+/// Maximum number of copies of a record that are in memory while it is written or inserted: the
+/// artifact's bytes, the entry, the record, the compressed record, and the stored form.
 inline constexpr uint64_t kCopiesOfRecord = 5;
 
-/// Maximum compile time in a record; longer ones are reduced to it. Each hit adds the record's time
-/// to the statistics, and users can insert any records.
+/// Maximum compile time in a record. A longer time is replaced by it. Each hit adds this time to
+/// the time saved in the statistics, and any user can insert a record with a false time.
 inline constexpr std::chrono::hours kMaxCompileTimeOfRecord{1};
 
-/// The record of one artifact in a snapshot, before compression. It has all inputs of the
-/// artifact's key, so that the key is computed and never taken from the record.
+/// One artifact in a snapshot. The record contains everything from which the artifact's key is
+/// computed, so that a false key in a snapshot is detected.
 struct ArtifactRecord {
   Digest fingerprint;
   Closure closure;
@@ -37,34 +38,35 @@ struct ArtifactRecord {
   [[nodiscard]] Digest key() const { return KeyOf(fingerprint, closure); }
 };
 
-/// docs/internals/snapshot-format.md has the layout byte by byte.
+/// Returns the encoded record before compression. Its layout is in
+/// docs/internals/snapshot-format.md.
 [[nodiscard]] std::string EncodeArtifactRecord(const ArtifactRecord& record);
 
-/// Returns none if the record is malformed, or its key is not `key`, which the index names. `bytes`
-/// is untrusted.
+/// Decodes a record from an untrusted snapshot. Returns none if the bytes are malformed, or if the
+/// computed key is not `key`, which the snapshot's index has for this record.
 [[nodiscard]] std::optional<ArtifactRecord> DecodeArtifactRecord(const Digest& key,
                                                                  std::string_view bytes);
 
-/// The record of one deposit in a snapshot, before compression. It names no owner, because the user
-/// who inserts it becomes its owner.
+/// One deposit in a snapshot. It has no owner: the user who inserts the snapshot becomes the owner.
 struct DepositCopy {
   std::string name_space;
-  Digest fields;             ///< digest of the fields
+  Digest fields;             ///< digest of the fields of the deposit's key
   DepositContents contents;  ///< never null
 
-  /// Returns the deposit's identity in a snapshot.
+  /// Returns the digest that names the deposit in a snapshot.
   [[nodiscard]] Digest identity() const { return DepositIdentity(name_space, fields); }
 };
 
-/// docs/internals/snapshot-format.md has the layout byte by byte.
+/// Returns the encoded record before compression. Its layout is in
+/// docs/internals/snapshot-format.md.
 [[nodiscard]] std::string EncodeDepositCopy(const DepositCopy& copy);
 
-/// Returns the size of the contents of a deposit whose encoded copy has `copy_bytes`, in bytes; the
-/// deposit is charged for it. Returns 0 if no copy can have this size.
+/// Returns the size in bytes of the contents in a record of `copy_bytes` bytes. This size counts
+/// for the account. Returns 0 if no record can have that size.
 [[nodiscard]] uint64_t ContentsSize(std::string_view name_space, uint64_t copy_bytes);
 
-/// Returns none if the copy is malformed, or its identity is not `identity`, which the index names.
-/// `bytes` is untrusted.
+/// Decodes a record from an untrusted snapshot. Returns none if the bytes are malformed, or if the
+/// computed identity is not `identity`, which the snapshot's index has for this record.
 [[nodiscard]] std::optional<DepositCopy> DecodeDepositCopy(const Digest& identity,
                                                            std::string_view bytes);
 

@@ -14,7 +14,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// Least number of digits of an abbreviated toolchain id.
+// Minimum number of digits of an abbreviated toolchain id in a filter.
 constexpr size_t kLeastIdDigits = 8;
 
 bool IsToolchain(std::string_view named, const AnsweredBuild& build) {
@@ -63,7 +63,8 @@ bool Matches(const SnapshotFilter& filter, const ChosenDeposit& deposit) {
   return !std::ranges::binary_search(filter.known, deposit.identity);
 }
 
-/// Deposits have no toolchain or architecture that the daemon knows, so those filters exclude them.
+/// Returns whether deposits can match the filter. The daemon does not know the toolchain or the
+/// architecture of a deposit, so a filter for one of them matches no deposit.
 bool NamesDeposits(const SnapshotFilter& filter, const Peer& peer) {
   const bool among = filter.all_users || filter.uids.empty() ||
                      std::ranges::find(filter.uids, peer.uid) != filter.uids.end();
@@ -75,7 +76,7 @@ bool NamesDeposits(const SnapshotFilter& filter, const Peer& peer) {
 Result<std::vector<ChosenBuild>> ChooseBuilds(AnsweredBuilds& answered, const Peer& peer,
                                               const SnapshotFilter& filter) {
   if (const Status allowed = Check(peer, filter); !allowed) return allowed.error();
-  // Compiled artifacts belong to no namespace.
+  // Compiled artifacts belong to no namespace, so a filter for a namespace matches none.
   if (!filter.name_space.empty()) return std::vector<ChosenBuild>();
   std::vector<uid_t> users = filter.uids;
   if (filter.all_users) users = answered.Users();
@@ -104,7 +105,7 @@ std::vector<ChosenDeposit> ChooseDeposits(const Deposits& deposits, const Peer& 
     ChosenDeposit deposit{IdentityOf(record), std::move(record)};
     if (Matches(filter, deposit)) chosen.push_back(std::move(deposit));
   }
-  // If a deposit exists both as private and for a group, the private one is taken.
+  // The same deposit may exist for the user alone and for a group. The user's own one is taken.
   const auto order = [](const ChosenDeposit& each) {
     return std::pair(each.identity, each.record.scope);
   };

@@ -16,15 +16,15 @@
 
 namespace cccl_cache::daemon {
 
-/// A build for a snapshot, and a user who got an answer for it.
+/// A build that goes into a snapshot, and a user who got an answer for it.
 struct ChosenBuild {
   uid_t uid = 0;
   AnsweredBuild build;
 };
 
-/// Returns the builds that match the filter and that the caller may have, ascending by key, each
-/// key once. kDenied: the caller may not use this filter. kInvalidRequest: the filter is malformed.
-/// Reads the disk.
+/// Returns the builds that match the filter and that the caller may read. They are in ascending
+/// order of their keys, without duplicates. Reads the disk. kDenied: the caller may not use this
+/// filter. kInvalidRequest: the filter is malformed.
 [[nodiscard]] Result<std::vector<ChosenBuild>> ChooseBuilds(AnsweredBuilds& answered,
                                                             const Peer& peer,
                                                             const SnapshotFilter& filter);
@@ -35,9 +35,9 @@ struct ChosenDeposit {
   DepositRecord record;
 };
 
-/// Returns the caller's deposits that match the filter, ascending by identity, each once. Never
-/// returns another user's deposits, even to an administrator: a user must not run another user's
-/// bytes unknowingly.
+/// Returns the caller's own deposits that match the filter, in ascending order of their identities
+/// and without duplicates. Even an administrator does not get deposits of other users, because a
+/// user must not run code of another user unknowingly.
 [[nodiscard]] std::vector<ChosenDeposit> ChooseDeposits(const Deposits& deposits, const Peer& peer,
                                                         const SnapshotFilter& filter);
 

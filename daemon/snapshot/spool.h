@@ -10,14 +10,14 @@
 
 namespace cccl_cache::daemon {
 
-/// A file for the bytes of a client until all have arrived. It has no name, so the disk space is
-/// freed when the daemon ends, even by a crash. Not thread-safe.
+/// A temporary file for what a client sends, until all of it has arrived. The file has no name, so
+/// its disk space is freed even if the daemon crashes. Not thread-safe.
 class SpoolFile {
  public:
-  /// `directory` is private to the daemon.
+  /// Other users must not be able to write the directory.
   [[nodiscard]] static Result<SpoolFile> Create(const std::string& directory);
 
-  /// kUnavailable: the disk refuses the write.
+  /// Appends the bytes to the file. kUnavailable: the disk is full or fails.
   Status Append(std::string_view bytes);
   [[nodiscard]] int fd() const { return file_.get(); }
 

@@ -12,12 +12,12 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// Digests are spread evenly, so neighbouring rows are a fair sample. At most the oldest quarter of
-// a sample is dropped.
+// The rows are in the order of digests, which are distributed evenly. So 512 neighbouring rows are
+// a fair sample of a user's rows. At most the oldest quarter of a sample is dropped.
 constexpr size_t kSample = 512;
 constexpr size_t kDroppedPart = 4;
-/// Limit of the samples of one write beyond one for each written row, so that a write drops at
-/// least as many rows as it adds.
+/// One write drops rows from at most one sample per written row, plus this many. It can thus drop
+/// at least as many rows as it adds.
 constexpr size_t kRounds = 64;
 
 bool HasRow(Database& database, std::string_view key) {
@@ -110,7 +110,7 @@ std::optional<DatabaseError> AnsweredTable::DropOldest(Database& database, uid_t
   std::sort(sample.begin(), sample.end());
   Plan plan;
   const uint64_t count = CountOf(database, uid, plan);
-  // A count above zero without rows is wrong: set it to zero.
+  // If there are no rows, a count above zero is wrong. It is then set to zero.
   uint64_t dropped = count;
   if (!sample.empty()) {
     const auto above = [](uint64_t held, uint64_t limit) { return held - std::min(held, limit); };
@@ -131,7 +131,7 @@ std::optional<DatabaseError> AnsweredTable::DropOldest(Database& database, uid_t
 
 void AnsweredTable::Read(Database& database, uid_t uid, Rows* rows) {
   const std::string prefix = UserRowPrefix(uid);
-  // Rows that can't be read are not exported.
+  // An error of the scan is ignored: rows that can't be read do not go into snapshots.
   static_cast<void>(
       database.Scan(Column::kAnswered, prefix, [&](std::string_view row, std::string_view value) {
         if (!row.starts_with(prefix)) return false;
@@ -152,7 +152,7 @@ void AnsweredTable::ReadKeys(Database& database, uid_t uid, const DigestPrefix& 
                              std::set<Digest>* keys) {
   const std::string user = UserRowPrefix(uid);
   size_t found = 0;
-  // Rows that can't be read are left out.
+  // An error of the scan is ignored: keys that can't be read are left out.
   static_cast<void>(database.Scan(Column::kAnswered, UserRowKey(uid, prefix.First()),
                                   [&](std::string_view row, std::string_view) {
                                     const auto key =
@@ -194,8 +194,8 @@ std::vector<AnsweredBuild> AnsweredLedger::Of(uid_t uid) {
       if (place.first == uid) rows.insert_or_assign(place, build);
     }
   };
-  // Reads the queued rows before the database, so that a row written meanwhile is not missed.
-  // Queued rows are added last, because they are newer.
+  // The queued rows are copied before the database is read, so that no row is missed that is
+  // written in between. They are added last, because they are newer.
   AnsweredTable::Rows unwritten;
   {
     const MutexLock lock(mutex_);
@@ -265,7 +265,7 @@ const AnsweredTable::Rows& AnsweredLedger::Next() {
 }
 
 void AnsweredLedger::Written() {
-  AnsweredTable::Rows written;  // freed after the lock
+  AnsweredTable::Rows written;  // declared before the lock, so freed after the unlock
   const MutexLock lock(mutex_);
   written = std::exchange(writing_, {});
 }

@@ -20,55 +20,56 @@
 
 namespace cccl_cache::daemon {
 
-/// The builds that each user got answers for, as rows of the database. Write and Reopened are for
-/// the writer thread only; the other functions are thread-safe.
+/// The database rows that record for which builds each user got an answer. Only the writer thread
+/// may call Write and Reopened. The other functions are thread-safe.
 class AnsweredTable {
  public:
   using Limits = AccountUsage::Limits;
   static constexpr Limits kLimits{.per_account = 65'536, .in_all = 524'288};
   using Rows = std::map<std::pair<uid_t, Digest>, AnsweredBuild>;
 
-  /// `find_account` is passed on to AccountUsage.
+  /// `find_account` is used as in AccountUsage.
   explicit AnsweredTable(const Limits& limits, FindAccount find_account = {})
       : limits_(limits), usage_(limits, std::move(find_account)) {}
 
-  /// Writes the rows. Above the limit, the oldest rows of a sample are dropped, of the uids that
-  /// AccountUsage::MustGiveWay returns.
+  /// Writes the rows. If a limit is exceeded then, drops old rows of the uids that
+  /// AccountUsage::MustGiveWay returns: the oldest ones of a sample of the uid's rows.
   [[nodiscard]] std::optional<DatabaseError> Write(Database& database, const Rows& rows);
-  /// Tells that the database was closed and opened since the last Write, so the counts are read
-  /// again.
+  /// Must be called after the database was reopened or replaced. The next Write then counts its
+  /// rows again.
   void Reopened() { counted_ = false; }
 
-  /// Adds the user's rows to `rows`.
+  /// Adds the user's rows to `rows`. Rows that can't be read are left out.
   static void Read(Database& database, uid_t uid, Rows* rows);
   [[nodiscard]] static bool Has(Database& database, uid_t uid, const Digest& key);
-  /// Adds the user's keys with this prefix to `keys`, in ascending order, at most `most`.
+  /// Adds the user's keys with this prefix to `keys`: the first `most` in ascending order.
   static void ReadKeys(Database& database, uid_t uid, const DigestPrefix& prefix, size_t most,
                        std::set<Digest>* keys);
   static void ReadUsers(Database& database, std::vector<uid_t>* users);
 
  private:
-  /// The writes of one batch, and the counts that hold after it.
+  /// The writes of one transaction, and the number of rows of each uid after it.
   struct Plan {
     std::vector<ColumnWrite> writes;
     std::map<uid_t, uint64_t> counts;
   };
   [[nodiscard]] static uint64_t CountOf(Database& database, uid_t uid, Plan& plan);
   [[nodiscard]] std::optional<DatabaseError> Commit(Database& database, Plan plan);
-  /// Drops the uid's oldest rows in a sample that begins near `start`: at least one row, and no
-  /// more than exceed the limit.
+  /// Drops the uid's oldest rows in a sample that begins at the key `start`. Drops at least one
+  /// row, and at most as many as exceed the limit.
   [[nodiscard]] std::optional<DatabaseError> DropOldest(Database& database, uid_t uid,
                                                         const Digest& start);
-  /// Reads the number of rows of each uid.
+  /// Reads the number of rows of each uid from the database.
   void CountAll(Database& database);
 
   const Limits limits_;
-  AccountUsage usage_;  // equals the counts in the database once counted_ is set
+  AccountUsage usage_;  // equals the numbers of rows in the database if counted_ is true
   bool counted_ = false;
 };
 
-/// Answered builds in the database, and those that wait to be written there. Bounded: if the queue
-/// is full, the build is not recorded until its next answer. Thread-safe.
+/// Records for which builds each user got an answer. New records wait in memory until the writer
+/// writes them to the database. If too many wait, a new one is dropped; the next answer records it
+/// again. Thread-safe.
 class AnsweredLedger final : public AnsweredBuilds {
  public:
   explicit AnsweredLedger(DatabaseSlot& slot) : slot_(slot) {}
@@ -79,8 +80,9 @@ class AnsweredLedger final : public AnsweredBuilds {
   std::vector<Digest> KeysWith(uid_t uid, const DigestPrefix& prefix, size_t most) override;
   std::vector<uid_t> Users() override;
 
-  /// For the writer: returns the rows to write. Until Written() is called, each call returns the
-  /// same rows and those added meanwhile. Valid until the next call.
+  /// Returns the rows to write. Only for the writer thread. Until Written() is called, each call
+  /// returns the rows of the call before and those added since. The reference is valid until the
+  /// next call.
   [[nodiscard]] const AnsweredTable::Rows& Next();
   void Written();
 
@@ -88,7 +90,7 @@ class AnsweredLedger final : public AnsweredBuilds {
   DatabaseSlot& slot_;
   Mutex mutex_;
   AnsweredTable::Rows waiting_ GUARDED_BY(mutex_);
-  /// Changed only by the writer, so the writer may read it without the lock.
+  /// Only the writer thread changes it, so that thread may read it without the lock.
   AnsweredTable::Rows writing_ GUARDED_BY(mutex_);
 };
 

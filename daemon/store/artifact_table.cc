@@ -12,15 +12,16 @@ namespace {
 
 constexpr std::string_view kTotalsName = "store.totals";
 constexpr std::string_view kMetaPrefix = "user.";
-// Digests are spread evenly, so neighbouring rows are a fair sample. One round evicts the quarter
-// of a sample with the lowest KeepValue.
+// The rows are in the order of digests, which are distributed evenly. So 512 neighbouring rows are
+// a fair sample. One round of eviction removes the quarter of a sample with the lowest KeepValue.
 constexpr size_t kCandidates = 512;
 constexpr size_t kEvictedAtOnce = kCandidates / 4;
 constexpr int kEvictionRounds = 16;
-// Files may take four fifths of the limit. The rest is for the write-ahead log and for rewriting
-// the oldest files.
+// One fifth of the limit is reserved for the write-ahead log and for rewriting the oldest files.
+// The files may take the other four fifths.
 constexpr uint64_t kReserve = 5;
-// Below this limit in bytes the files are too few to be bounded this way.
+// With a limit below this number of bytes there are too few files for that, so their size is not
+// bounded.
 constexpr uint64_t kLeastBounded = 64u << 20;
 
 std::chrono::sys_seconds CurrentSecond() {
@@ -116,7 +117,8 @@ std::optional<DatabaseError> ArtifactTable::Apply(Database& database,
       statistics_.Add(Counter::kTooLarge);
       continue;
     }
-    // Written in portions, so that one batch makes room for a sixteenth of the store at most.
+    // The batch is written in portions of at most a sixteenth of the limit. At most this much is
+    // evicted before entries replace it.
     if (incoming + entry.record.bytes > options_.limit_bytes / 16) {
       if (auto error = WriteEntries(database, std::exchange(entries, {}))) return error;
       incoming = 0;
@@ -192,7 +194,7 @@ std::optional<DatabaseError> ArtifactTable::RecordUses(Database& database,
   for (const auto& [key, use] : uses) {
     Lookup lookup = FindUsage(database, key);
     if (lookup.error) return lookup.error;
-    if (!lookup.record) continue;  // evicted meanwhile
+    if (!lookup.record) continue;  // the entry was evicted meanwhile
     lookup.record->hits += use.hits;
     lookup.record->last_use = std::max(lookup.record->last_use, use.last);
     writes.push_back({Column::kUsage, std::string(key.View()), EncodeUsage(*lookup.record)});
@@ -218,7 +220,7 @@ std::optional<DatabaseError> ArtifactTable::MakeRoom(Database& database, uint64_
   for (int round = 0; round < kEvictionRounds && bytes_ + incoming > limit; ++round) {
     const uint64_t before = entries_;
     if (auto error = EvictSome(database, incoming, limit)) return error;
-    // Nothing was evicted, so the totals count entries that have no record: recount.
+    // If nothing could be evicted, the totals are wrong: they count entries without usage records.
     if (entries_ == before) return Recount(database);
   }
   return std::nullopt;
@@ -264,7 +266,7 @@ std::optional<DatabaseError> ArtifactTable::NextCandidates(Database& database,
   const std::string start = std::exchange(cursor_, "");
   if (auto error = database.Scan(Column::kUsage, start, collect)) return error;
   if (candidates.size() < kCandidates && !start.empty()) {
-    // Continues at the first key, up to the start of the scan.
+    // The scan has reached the last key. It goes on from the first key to its start.
     const auto until_start = [&](std::string_view key, std::string_view value) {
       return key < start && collect(key, value);
     };

@@ -24,8 +24,9 @@
 
 namespace cccl_cache::daemon {
 
-/// Uses of entries that are not written to the database yet. Thread-safe. Bounded: a use that does
-/// not fit is dropped, which makes its entry look older than it is.
+/// Collects the uses of entries until the writer records them in the database. If there are too
+/// many, uses of further entries are dropped. Those entries then seem to be unused for longer than
+/// they are. Thread-safe.
 class UsageLedger {
  public:
   struct Uses {
@@ -34,9 +35,9 @@ class UsageLedger {
   };
   using Pending = std::unordered_map<Digest, Uses, DigestHash>;
 
-  /// `hits`: 0 if another tier answered with the entry.
+  /// Adds a use of the entry at the present time. `hits` is 0 if another tier answered.
   void Used(const Digest& key, uint64_t hits = 1);
-  /// Returns all uses since the last call.
+  /// Returns the uses since the last call of Take, and removes them.
   [[nodiscard]] Pending Take();
 
  private:
@@ -44,14 +45,15 @@ class UsageLedger {
   Pending pending_ GUARDED_BY(mutex_);
 };
 
-/// The artifacts on disk, their usage records and the totals of both, changed in one transaction
-/// and kept within a limit. Any thread may call size() and the static functions; the other
-/// functions are for the writer thread only.
+/// The artifacts on the disk, the usage record of each, and their total number and size. All are
+/// changed together in one transaction. The total size is kept within a limit. Any thread may call
+/// size() and the static functions. Only the writer thread may call the others.
 class ArtifactTable {
  public:
   struct Options {
     uint64_t limit_bytes = 0;
-    /// Returns whether a faster tier holds the entry. May be empty.
+    /// Returns whether a faster tier also has the entry. Such an entry counts as used now. May be
+    /// empty.
     std::function<bool(const Digest&)> used_elsewhere;
     OnEvict on_evict;  ///< called after an entry was evicted; may be empty
   };
@@ -61,25 +63,27 @@ class ArtifactTable {
   ArtifactTable(const ArtifactTable&) = delete;
   ArtifactTable& operator=(const ArtifactTable&) = delete;
 
-  /// Reads the totals from the database. Counts the usage records only if the totals are missing or
-  /// `recount` is set.
+  /// Reads the totals from the database. If they are missing, or if `recount` is true, computes
+  /// them from the usage records.
   [[nodiscard]] std::optional<DatabaseError> Load(Database& database, bool recount);
 
-  /// Evicts entries until the batch fits, and writes it. Skips an entry that is larger than the
-  /// limit, and counts it.
+  /// Writes the batch. Before that, evicts entries until the batch fits into the limit. An entry
+  /// that is larger than the limit is skipped, and counted as Counter::kTooLarge.
   [[nodiscard]] std::optional<DatabaseError> Apply(Database& database,
                                                    const WriteQueue::Batch& batch);
   [[nodiscard]] std::optional<DatabaseError> RecordUses(Database& database,
                                                         const UsageLedger::Pending& uses);
 
-  /// Runs one round of eviction if the table is over its limit, as after the limit was lowered.
+  /// Evicts some entries if the table is over its limit, for example because the limit was lowered.
+  /// over_limit() tells whether to call it again.
   [[nodiscard]] std::optional<DatabaseError> Trim(Database& database) {
     return MakeRoom(database, 0, options_.limit_bytes);
   }
-  /// Bounds the size of the files, which keep deleted values until they are rewritten. Near the
-  /// limit it evicts entries and rewrites the oldest files. To be called after each batch.
+  /// Keeps the size of the database's files within the limit. The files contain deleted values
+  /// until they are rewritten. If the files are large, evicts entries and rewrites the oldest
+  /// files. Must be called after each batch.
   [[nodiscard]] std::optional<DatabaseError> BoundFiles(Database& database);
-  /// Returns whether BoundFiles should be called again.
+  /// Returns whether the last BoundFiles found too large files, so that it should be called again.
   [[nodiscard]] bool files_over_limit() const { return files_over_limit_; }
   [[nodiscard]] bool over_limit() const { return bytes_ > options_.limit_bytes; }
 
@@ -88,33 +92,34 @@ class ArtifactTable {
     std::optional<DatabaseError> error;
   };
   [[nodiscard]] static Lookup FindUsage(Database& database, const Digest& key);
-  /// A written entry.
+  /// An entry in the database, and its usage record.
   struct Listed {
     Digest key;
     UsageRecord usage;
   };
-  /// Returns at most `most` entries in the order of their keys, from the first whose row key is not
-  /// below `from`.
+  /// Returns at most `most` entries in ascending order of their keys, starting with the first key
+  /// that is not less than `from`. Thread-safe.
   [[nodiscard]] static std::variant<std::vector<Listed>, DatabaseError> List(Database& database,
                                                                              std::string_view from,
                                                                              size_t most);
-  /// Returns whether the entry has a usage record. Thread-safe.
+  /// Returns whether there is an entry with this key. Thread-safe.
   [[nodiscard]] static bool Holds(Database& database, const Digest& key);
-  /// Returns a value of Batch::meta. Thread-safe.
+  /// Returns the value with this name that Apply has written from Batch::meta, or none.
+  /// Thread-safe.
   [[nodiscard]] static std::optional<std::string> ReadMeta(Database& database,
                                                            std::string_view name);
 
   [[nodiscard]] TierSize size() const { return {entries_, bytes_}; }
 
  private:
-  /// Changes to write in one transaction, and the totals after it.
+  /// The writes of one transaction, and the totals after it.
   struct Plan {
     std::vector<ColumnWrite> writes;
     TierSize totals;
   };
   struct Entry {
     Digest key;
-    std::string bytes;  ///< as encoded by EncodeEntry
+    std::string bytes;  ///< the artifact as encoded by EncodeEntry
     UsageRecord record;
   };
   struct Candidate {
@@ -138,9 +143,9 @@ class ArtifactTable {
 
   const Options options_;
   Statistics& statistics_;
-  std::string cursor_;  ///< row key at which the next sample for eviction starts
+  std::string cursor_;  ///< row key at which the next sample of entries to evict starts
   bool files_over_limit_ = false;
-  uint64_t irreducible_ = 0;  ///< the size in bytes of the files when a rewrite freed nothing
+  uint64_t irreducible_ = 0;  ///< size of the files in bytes when a rewrite last freed nothing
   std::atomic<uint64_t> entries_{0};
   std::atomic<uint64_t> bytes_{0};
 };

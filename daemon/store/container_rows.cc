@@ -18,10 +18,10 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Limit of the rows that one write drops.
+/// Maximum number of rows that one transaction drops.
 constexpr size_t kMaxDroppedRows = 4096;
 
-/// Adds the write that takes the count off the row about all users' answers.
+/// Adds the write that subtracts `count` from the total number of answered builds of all users.
 void TakeOffAnswered(Database& database, uint64_t count, std::vector<ColumnWrite>& writes) {
   const std::string row = UserRowPrefix(kAll);
   uint64_t total = 0;
@@ -32,7 +32,7 @@ void TakeOffAnswered(Database& database, uint64_t count, std::vector<ColumnWrite
   writes.push_back({Column::kAnswered, row, ByteWriter().Put(rest).Joined()});
 }
 
-/// Drops the rows of this user and of all later ones.
+/// Drops the rows of all users whose uid is `first` or greater.
 std::optional<DatabaseError> DropFrom(Database& database, Column column, uid_t first) {
   while (true) {
     std::vector<ColumnWrite> writes;

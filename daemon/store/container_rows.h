@@ -8,13 +8,14 @@
 
 namespace cccl_cache::daemon {
 
-/// The rows that users of containers left in an earlier run of the daemon. Their uids may belong to
-/// other users now (docs/internals/decisions/0067). Also the order of private entries, which
-/// earlier versions kept in rows. Used by one thread at a time.
+/// Removes rows that users of containers left in an earlier run of the daemon. The numbers of these
+/// users may belong to other users now (docs/internals/decisions/0067). Also removes the rows in
+/// which earlier versions kept the order of private entries. Only one thread may use it at a time.
 class RowsOfEarlierContainers {
  public:
-  /// Drops the rows from the first database that is opened in this run, before its first use. Later
-  /// databases of this run have no such rows. After an error the database must not be used.
+  /// Drops the rows. Must be called for each database before its first use. Does nothing after the
+  /// first success, because later databases have no such rows. After an error the database must not
+  /// be used.
   [[nodiscard]] std::optional<DatabaseError> DropOnce(Database& database);
 
  private:

@@ -31,7 +31,7 @@ DatabaseError Translate(const rocksdb::Status& status) {
   if (status.IsCorruption() || status.IsPathNotFound()) {
     kind = Kind::kDamaged;
   } else if (status.IsInvalidArgument() || status.IsNotSupported()) {
-    kind = Kind::kForeignFormat;  // column families or options that this version does not have
+    kind = Kind::kForeignFormat;  // this version lacks the database's column families or options
   } else if (status.IsNoSpace()) {
     kind = Kind::kDiskFull;
   }
@@ -44,18 +44,20 @@ std::optional<DatabaseError> Checked(const rocksdb::Status& status) {
 }
 
 constexpr uint64_t kMiB = 1u << 20;
-/// The share of the blob files that one CollectGarbage rewrites.
+/// The part of the blob files that one call of CollectGarbage rewrites.
 constexpr double kGarbageShare = 1.0 / 16;
 
-/// RocksDB's own log would be a file on the same disk. Debian's build of RocksDB aborts the process
-/// at its next log line after a full disk. Statuses report all errors.
+/// Discards RocksDB's own log, which would be a file on the same disk. After a full disk, Debian's
+/// build of RocksDB would abort the process at the next line of that log. All errors are in the
+/// returned statuses anyway.
 class NoLog final : public rocksdb::Logger {
  public:
   using rocksdb::Logger::Logv;
   void Logv(const char*, va_list) override {}
 };
 
-/// A small part of the limit, so that RocksDB's buffers and garbage fit beside the values.
+/// Returns 1/32 of the database's limit, between `least` and `most` bytes. RocksDB's buffers and
+/// files are this small, so that they and their garbage fit beside the values.
 uint64_t Share(const DatabaseOptions& options, uint64_t least, uint64_t most) {
   return std::clamp(options.limit_bytes / 32, least, most);
 }
@@ -64,7 +66,8 @@ rocksdb::ColumnFamilyOptions SmallValues(const std::shared_ptr<rocksdb::Cache>& 
   rocksdb::BlockBasedTableOptions table;
   table.block_cache = cache;
   table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10, false));
-  // Without the block cache, the memory of indexes and filters grows with the number of entries.
+  // Indexes and filters count in the block cache. Otherwise their memory would grow with the number
+  // of entries.
   table.cache_index_and_filter_blocks = true;
   table.cache_index_and_filter_blocks_with_high_priority = true;
   table.pin_l0_filter_and_index_blocks_in_cache = true;
@@ -106,7 +109,7 @@ class Database::Impl {
       : db_(std::move(db)), columns_(std::move(columns)), cache_(std::move(cache)) {}
 
   ~Impl() {
-    // There is no caller for the error. Writes that are not on the disk by now are lost, as in a
+    // A destructor can't return the error. Writes that are not on the disk now are lost, as in a
     // crash.
     Flush().PermitUncheckedError();
     for (rocksdb::ColumnFamilyHandle* column : columns_) {
@@ -125,7 +128,7 @@ class Database::Impl {
  private:
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<rocksdb::ColumnFamilyHandle*> columns_;
-  const std::shared_ptr<rocksdb::Cache> cache_;  ///< of all columns
+  const std::shared_ptr<rocksdb::Cache> cache_;  ///< shared by all columns
 };
 
 Database::Database(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -217,7 +220,7 @@ std::optional<DatabaseError> Database::CollectGarbage(Column column) {
   options.blob_garbage_collection_age_cutoff = kGarbageShare;
   const rocksdb::Status status =
       impl_->db().CompactRange(options, impl_->Handle(column), nullptr, nullptr);
-  return status.IsIncomplete() ? std::nullopt : Checked(status);  // StopCollecting was called
+  return status.IsIncomplete() ? std::nullopt : Checked(status);  // after StopCollecting
 }
 
 void Database::StopCollecting() { impl_->db().DisableManualCompaction(); }
@@ -234,8 +237,8 @@ std::shared_ptr<Database> DatabaseSlot::Get() const {
 void DatabaseSlot::Set(std::unique_ptr<Database> database) {
   const auto close = [this](Database* last) {
     delete last;
-    // Notified while the lock is held: as soon as Close sees `open_` false, the slot may be
-    // destroyed.
+    // The notification is sent while the lock is held. After the unlock, Close may return and the
+    // slot may be destroyed.
     const MutexLock lock(mutex_);
     open_ = false;
     closed_.NotifyAll();
@@ -259,7 +262,7 @@ std::string DatabaseSlot::failure() const {
 Error DatabaseSlot::WhyEmpty() const {
   using Kind = DatabaseError::Kind;
   const MutexLock lock(mutex_);
-  // No failure means that another thread has reopened the database since the caller looked.
+  // Without a failure, another thread has reopened the database after the caller's Get.
   if (!failure_) return {ErrorCode::kUnavailable, "the cache's database was closed: try again"};
   std::string_view state =
       "the cache's database can't be opened: repair the cause, and the daemon opens it again";
@@ -288,8 +291,8 @@ rocksdb::DBOptions ProcessOptions(const DatabaseOptions& options) {
   rocksdb::DBOptions db;
   db.create_if_missing = true;
   db.create_missing_column_families = true;
-  // Limits the log that is replayed at a start: 1,000,000 entries then open in 1.3 s instead of 6.5
-  // s.
+  // Limits the log that must be replayed at a start. A database of 1,000,000 entries then opens in
+  // 1.3 s instead of 6.5 s.
   db.max_total_wal_size = Share(options, 4 * kMiB, 64 * kMiB);
   db.wal_recovery_mode = options.skip_damaged_log
                              ? rocksdb::WALRecoveryMode::kSkipAnyCorruptedRecords
@@ -298,7 +301,7 @@ rocksdb::DBOptions ProcessOptions(const DatabaseOptions& options) {
   db.bytes_per_sync = 1 * kMiB;
   db.max_background_jobs = 2;
   db.max_open_files = 256;
-  // Opens as few files as possible; damage is found when a file is read.
+  // Opens few files at a start. Damage of the others is found when they are read.
   db.skip_stats_update_on_db_open = true;
   db.skip_checking_sst_file_sizes_on_db_open = true;
   db.max_manifest_file_size = 4 * kMiB;
@@ -313,7 +316,7 @@ std::vector<std::pair<std::string, rocksdb::ColumnFamilyOptions>> Columns(
   rocksdb::LRUCacheOptions cache_options;
   cache_options.capacity = options.cache_bytes;
   cache_options.num_shard_bits = 4;
-  cache_options.high_pri_pool_ratio = 0.5;  // reserved for indexes and filters
+  cache_options.high_pri_pool_ratio = 0.5;  // half is for indexes and filters
   const std::shared_ptr<rocksdb::Cache> cache = rocksdb::NewLRUCache(cache_options);
   const auto small = SmallValues(cache);
   const auto large = LargeValues(options, cache);

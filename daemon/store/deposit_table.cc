@@ -10,7 +10,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// Records have a prefix of their own, so that a scan of all records reads no contents.
+// The first byte of a row's key. A scan of all records thus reads no contents.
 constexpr char kContents = 'c';
 constexpr char kRecord = 'r';
 

@@ -14,16 +14,17 @@
 
 namespace cccl_cache::daemon {
 
-/// Writes the changes of deposits. A deposit's contents and record are two rows, written in one
-/// transaction.
+/// Writes the changes, each deposit in a transaction of its own. The contents and the record of a
+/// deposit are two rows.
 [[nodiscard]] std::optional<DatabaseError> WriteDeposits(Database& database,
                                                          const WriteQueue::DepositChanges& changes);
 
-/// Reads a deposit's contents. `contents` is null if their checksum is wrong.
+/// Reads the contents of a deposit into `contents`. Sets `contents` to null if the checksum is
+/// wrong.
 [[nodiscard]] Database::Found ReadDeposit(Database& database, const Digest& key,
                                           DepositContents& contents);
 
-/// All valid records, and the keys of the invalid ones.
+/// The records of all stored deposits, and the keys of the deposits whose record is malformed.
 struct StoredDeposits {
   std::vector<DepositRecord> records;
   std::vector<Digest> broken;
@@ -31,9 +32,10 @@ struct StoredDeposits {
 [[nodiscard]] std::optional<DatabaseError> ReadDepositRecords(Database& database,
                                                               StoredDeposits& stored);
 
-/// The deposits on disk. Thread-safe. Writes go through the queue to the store's writer thread, and
-/// Get also returns queued contents. Contents with a wrong checksum are counted; the caller removes
-/// them, like deposits that are not found.
+/// The deposits in the database. Changes go through the queue to the store's writer thread, and Get
+/// also finds queued contents. Get returns null for an unknown deposit and for contents with a
+/// wrong checksum, which it also counts. In both cases the caller must remove the deposit.
+/// Thread-safe.
 class RocksdbDeposits final : public DepositStore {
  public:
   /// The arguments must outlive the object.

@@ -26,7 +26,8 @@ ArtifactPtr MemoryStore::Get(const Digest& key) {
     if (found == nullptr) return nullptr;
     artifact = found->artifact;
     found->used = now;
-    // After the clock was set back, uses are reported at once and not only when it has caught up.
+    // The first condition holds if the clock was set back. Without it no use would be reported
+    // until the clock has reached the old time again.
     tell = now < found->told || now - found->told >= kTellUses;
     if (tell) found->told = now;
   }
@@ -41,16 +42,16 @@ bool MemoryStore::Holds(const Digest& key) {
 
 void MemoryStore::Put(const Digest& key, ArtifactPtr artifact) {
   assert(artifact);
-  constexpr uint64_t kBookkeeping = 160;  // list node, hash node, bucket
+  constexpr uint64_t kBookkeeping = 160;  // bytes of a list node, a hash node and a bucket
   const uint64_t bytes = artifact->Footprint() + sizeof(Lru::Entry) + kBookkeeping;
   const std::chrono::sys_seconds now = now_();
-  Lru::Entries gone;  // freed after the lock
+  Lru::Entries gone;  // declared before the lock, so freed after the unlock
   const MutexLock lock(mutex_);
   gone = entries_.Insert({}, key, {std::move(artifact), now, now}, bytes);
 }
 
 void MemoryStore::Remove(const Digest& key) {
-  Lru::Entries gone;  // freed after the lock
+  Lru::Entries gone;  // declared before the lock, so freed after the unlock
   const MutexLock lock(mutex_);
   gone = entries_.Remove(key);
 }

@@ -16,12 +16,12 @@
 
 namespace cccl_cache::daemon {
 
-/// The first tier: verified artifacts in this process's memory, an LRU bounded in bytes.
-/// Thread-safe: one mutex, held some 100 ns for a look-up; artifacts are freed outside of it.
+/// The first tier: an LRU cache of verified artifacts in this process's memory, limited in bytes.
+/// Thread-safe. A look-up holds the mutex for some 100 ns. Artifacts are freed without the mutex.
 class MemoryStore final : public Tier {
  public:
-  /// Called when an entry is used, at most once an hour for each entry, on any thread, without a
-  /// lock. May be empty.
+  /// Called when an entry is used, but at most once an hour for each entry. Called on any thread,
+  /// without a lock. May be empty.
   using OnUse = std::function<void(const Digest&)>;
 
   using Now = std::function<std::chrono::sys_seconds()>;
@@ -31,16 +31,17 @@ class MemoryStore final : public Tier {
 
   TierName name() const override { return TierName::kMemory; }
   ArtifactPtr Get(const Digest& key) override;
-  /// Returns whether the entry is here; does not count as a use.
+  /// Returns whether there is an entry with this key. Does not count as a use of the entry.
   bool Holds(const Digest& key) override;
-  /// Does not keep an artifact that is larger than the limit.
+  /// Keeps the artifact, unless it is larger than the limit of the tier.
   void Put(const Digest& key, ArtifactPtr artifact) override;
   void Remove(const Digest& key) override;
 
-  /// Returns the time of the last use, or none without an entry. Does not count as a use.
+  /// Returns when the entry was last used, or none if there is no such entry. Does not count as a
+  /// use.
   [[nodiscard]] std::optional<std::chrono::sys_seconds> LastUse(const Digest& key) const;
-  /// Drops all entries that were last used before `time`, and calls `removed_one` for each, without
-  /// the lock, with the size of its artifact in bytes.
+  /// Removes all entries that were last used before `time`. Calls `removed_one` for each, without
+  /// the lock. `bytes` is the size of the entry's artifact.
   void RemoveUnusedSince(std::chrono::sys_seconds time,
                          const std::function<void(const Digest&, uint64_t bytes)>& removed_one);
 

@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint64_t kAnyGeneration = std::numeric_limits<uint64_t>::max();
 
-/// Returns the key of a user's entry in the memory tier.
+/// Returns the key under which the memory tier keeps a user's private entry.
 Digest MemoryKey(uid_t uid, const Digest& key) {
   Hasher hasher;
   hasher.AppendValue("private", key.View());
@@ -101,7 +101,8 @@ PrivateEntries::Found PrivateStore::Get(uid_t uid, const Digest& key) {
     return {};
   }
   const MutexLock lock(mutex_);
-  // An entry that was read before a change must not be found after the change.
+  // If any entry was changed since the read, the artifact may be out of date. It is then not kept
+  // in memory.
   if (memory_ != nullptr && changes_ == changes) {
     memory_->Put(MemoryKey(uid, key), found.artifact);
   }
@@ -115,8 +116,8 @@ void PrivateStore::Forget(const Place& place) {
   bool sound = false;
   database->Read(Column::kPrivate, UserRowKey(place.uid, place.key),
                  [&](std::string_view entry) { sound = DecodeEntry(place.key, entry) != nullptr; });
-  if (sound) return;  // another entry has replaced it meanwhile
-  // An entry that could not be deleted is found broken again later.
+  if (sound) return;  // the broken entry was replaced meanwhile
+  // If the deletion fails, the next read finds the entry broken again.
   if (Drop(*database, place.uid, {&place.key, 1})) statistics_.Add(Counter::kStoreErrors);
 }
 
@@ -181,7 +182,7 @@ Status PrivateStore::MakeRoom(Database& database, uid_t uid, const PrivateUsage&
   const Account account = usage_.AccountOf(uid);
   usage_.Set(uid, account, usage_.Of(uid));
   const uint64_t charge = ChargeOf(incoming);
-  // Drops nothing for an entry that would not fit even then.
+  // If the entry could not fit even into an empty store, nothing is dropped for it.
   bool could_fit = charge <= std::min(limits_.per_user, limits_.in_all);
   while (true) {
     const std::optional<uid_t> loser = usage_.MustGiveWay(account, charge);
@@ -219,13 +220,13 @@ bool PrivateStore::DropOldest(Database& database, uid_t uid, uint64_t generation
   return !Drop(database, uid, {&oldest, 1});
 }
 
-// An account inserts one snapshot at a time, so the entries of its other uids are older.
+// The entries of the account's other uids are older, because an account inserts one snapshot at a
+// time. So their generation is not compared.
 bool PrivateStore::DropOldestBeside(Database& database, Account account, uid_t uid) {
   const auto other = usage_.LargestBeside(account, uid);
   if (!other) return false;
   if (usage_.FindAgain(*other))
-    return true;  // it is another account's now, so this account has
-                  // less
+    return true;  // the uid now counts for another account, so this account holds less
   return DropOldest(database, *other, kAnyGeneration);
 }
 

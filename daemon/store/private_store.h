@@ -23,21 +23,22 @@
 
 namespace cccl_cache::daemon {
 
-/// Private entries in the database. Those in use are in memory as well. An index in memory has the
-/// keys and sizes of all entries. The bytes are limited for each account and in total. To make room
-/// for an entry, its user's entries of earlier insertions are evicted first, then those of the
-/// account's other uids. Above the total, those of the account with the most are evicted.
+/// The entries that users inserted for themselves (private entries), in the database. The memory
+/// tier also keeps those in use. An index in memory has the keys and sizes of all entries. The
+/// bytes of each account and of all accounts together are limited. If an account is full, the
+/// user's entries of earlier insertions are evicted first, then entries of the account's other
+/// uids. If the total is reached, entries of the account with the most bytes are evicted.
 /// Thread-safe.
 class PrivateStore final : public PrivateEntries {
  public:
   struct Limits {
-    uint64_t per_user = 1ull << 30;  ///< limit of each account
+    uint64_t per_user = 1ull << 30;  ///< maximum bytes of each account
     uint64_t in_all = 4ull << 30;
     FindAccount find_account = {};  ///< empty: each uid counts as its own account
   };
 
-  /// `memory` also keeps the entries that are requested, under separate keys; may be null. All
-  /// arguments must outlive the object.
+  /// `memory` is the memory tier. It also keeps private entries that were read, under keys of their
+  /// own. It may be null. All arguments must outlive the object.
   PrivateStore(const Limits& limits, DatabaseSlot& slot, Tier* memory, Statistics& statistics)
       : limits_(limits),
         slot_(slot),
@@ -45,8 +46,8 @@ class PrivateStore final : public PrivateEntries {
         statistics_(statistics),
         usage_({limits.per_user, limits.in_all}, limits.find_account) {}
 
-  /// Reads the index of this database. Evicts entries beyond the limits, which may have been
-  /// lowered.
+  /// Builds the index from this database. Evicts entries if a limit is exceeded, which may have
+  /// been lowered since the entries were written.
   void Load(Database& database);
 
   bool MayHave(uid_t uid, const Digest& key) override;
@@ -57,20 +58,21 @@ class PrivateStore final : public PrivateEntries {
   Result<Inserted> Put(uid_t uid, const Digest& key, const ArtifactPtr& artifact,
                        uint64_t generation) override;
 
-  // For upkeep:
+  // These functions are for StoreUpkeep.
 
-  /// Returns the users with entries, ascending.
+  /// Returns the uids that have private entries, in ascending order.
   [[nodiscard]] std::vector<uid_t> Users();
   struct Listed {
     Digest key;
     uint64_t bytes = 0;  ///< bytes that count against the limits
   };
-  /// Returns the user's entries in the order of their keys, at most `most`, from the first key that
-  /// is not below `from`.
+  /// Returns at most `most` entries of the user in ascending order of their keys, starting with the
+  /// first key that is not less than `from`.
   [[nodiscard]] std::vector<Listed> List(uid_t uid, std::string_view from, size_t most);
-  /// Drops those of the given entries that the user has. Returns their size. Waits for the disk.
+  /// Deletes the user's entries with these keys. Ignores keys that the user does not have. Returns
+  /// the number and size of the deleted entries. Waits for the disk.
   [[nodiscard]] Result<TierSize> Remove(uid_t uid, std::span<const Digest> keys);
-  /// Reads an entry from the disk, and drops it if it does not verify.
+  /// Reads an entry from the disk and checks it. Deletes the entry if it is broken.
   [[nodiscard]] Soundness Verify(uid_t uid, const Digest& key);
 
  private:
@@ -82,23 +84,25 @@ class PrivateStore final : public PrivateEntries {
   struct PlaceHash {
     size_t operator()(const Place& place) const { return DigestHash()(place.key) ^ place.uid; }
   };
-  /// The number of each entry's insertion. A user's entries are in the order of insertion.
+  /// Maps each entry to the number of its insertion (generation). The entries of a user are in the
+  /// order in which they were inserted.
   using Index = PerUserLru<Place, uint64_t, PlaceHash, uid_t>;
 
-  /// Adds a written entry to the index.
+  /// Adds an entry to the index that was written to the database.
   void Note(const Place& place, const PrivateUsage& usage) REQUIRES(changing_);
-  /// Drops entries of a user.
+  /// Deletes the user's entries with these keys from the database, the index and the memory tier.
   std::optional<DatabaseError> Drop(Database& database, uid_t uid, std::span<const Digest> keys)
       REQUIRES(changing_);
   Status MakeRoom(Database& database, uid_t uid, const PrivateUsage& incoming) REQUIRES(changing_);
-  /// Drops the user's oldest entry. Returns false if the entry is of this or a later generation, or
-  /// if the disk refuses.
+  /// Deletes the user's oldest entry. Returns false if there is none, if its generation is not less
+  /// than `generation`, or if the database can't be written.
   [[nodiscard]] bool DropOldest(Database& database, uid_t uid, uint64_t generation)
       REQUIRES(changing_);
-  /// Drops the oldest entry of that uid of the account, other than `uid`, that has the most.
+  /// Among the account's uids except `uid`, finds the one with the most bytes, and deletes its
+  /// oldest entry. Returns false if there is no such uid, or if the database can't be written.
   [[nodiscard]] bool DropOldestBeside(Database& database, Account account, uid_t uid)
       REQUIRES(changing_);
-  /// Drops a broken or missing entry.
+  /// Deletes an entry that was found broken or missing, unless it was replaced meanwhile.
   void Forget(const Place& place);
 
   const Limits limits_;
@@ -106,12 +110,12 @@ class PrivateStore final : public PrivateEntries {
   Tier* const memory_;
   Statistics& statistics_;
 
-  Mutex changing_;  ///< one change of the database at a time
+  Mutex changing_;  ///< held during each change of the database and of the index
   AccountUsage usage_ GUARDED_BY(changing_);
   Mutex mutex_;
   Index index_ GUARDED_BY(mutex_){{}};
-  uint64_t changes_ GUARDED_BY(mutex_) = 0;  ///< counts changes that may make entries in memory out
-                                             ///< of date
+  uint64_t changes_ GUARDED_BY(mutex_) = 0;  ///< increases with each change after which an artifact
+                                             ///< that was read before may be out of date
 };
 
 }  // namespace cccl_cache::daemon

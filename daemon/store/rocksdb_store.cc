@@ -20,8 +20,8 @@ using std::chrono::milliseconds;
 constexpr milliseconds kUsesInterval{2000};
 constexpr milliseconds kFirstRetry{250};
 constexpr milliseconds kMaxRetry{15'000};
-// Failed attempts to resume before the database is closed and reopened, because RocksDB does not
-// recover from some failures. A full disk is waited for without a limit.
+// After this many failed attempts to resume, the database is closed and reopened, because RocksDB
+// can't resume after some failures. Attempts on a full disk do not count.
 constexpr int kResumesBeforeReopening = 3;
 
 }  // namespace
@@ -145,7 +145,7 @@ void StoreWriter::Reopen() {
   failed_resumes_ = 0;
   parts_.slot.Close();
   if (failure_->kind == DatabaseError::Kind::kDamaged) {
-    // It opened in spite of the damage, so opening it again would not help.
+    // The database could be opened in spite of the damage, so opening it again would not help.
     report_(fmt::format(
         "the database {} is damaged ({}): set aside as {}, starting with an empty one",
         parts_.directory.database_path(), failure_->message, parts_.directory.set_aside_path()));
@@ -168,7 +168,7 @@ void StoreWriter::Reopen() {
 
 namespace {
 
-// Limit of the wait for the deletions of one batch; after it the call fails.
+// Maximum time to wait for the writer. If a batch of deletions is not written by then, Evict fails.
 constexpr std::chrono::seconds kPatience{10};
 
 }  // namespace
@@ -192,7 +192,7 @@ Result<std::unique_ptr<RocksdbStore>> RocksdbStore::Open(RocksdbStoreOptions opt
   if (opened->database == nullptr) {
     // The disk is full. The writer opens the database once there is space.
   } else if (const auto error = store->table_.Load(*opened->database, opened->totals_uncertain)) {
-    // Without usage records the store can't keep its limit.
+    // Without usage records the store can't keep its limit, so the database is replaced.
     opened->database.reset();
     report("the usage records of the database can't be read (" + error->message +
            "): it is set aside");
@@ -201,7 +201,8 @@ Result<std::unique_ptr<RocksdbStore>> RocksdbStore::Open(RocksdbStoreOptions opt
     if (!opened) return opened.error();
   }
   if (opened->database != nullptr) {
-    // After an error here the database must not be used. The writer tries again.
+    // After a failure to drop the rows, the database must not be used. The writer thread tries
+    // again.
     opened->failure = store->earlier_.DropOnce(*opened->database);
     if (opened->failure) opened->database.reset();
   }
@@ -337,7 +338,8 @@ void RocksdbStore::DropCache() {
 Status RocksdbStore::FreeSpace(const std::stop_token& stop) {
   const auto database = slot_.Get();
   if (!database) return slot_.WhyEmpty();
-  // The write-ahead log holds recent values of all columns, the deleted ones too.
+  // Flush empties the write-ahead log, which contains recent values of all columns, deleted ones
+  // included.
   auto error = database->Flush();
   for (const Column column : {Column::kArtifacts, Column::kPrivate, Column::kDeposits}) {
     if (!error) error = database->Compact(column, stop);

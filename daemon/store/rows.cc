@@ -18,8 +18,8 @@ namespace {
 //   usage  = bytes compile_time last_use hits    u64 each
 //   compile_time = microseconds, last_use = seconds since 1970
 //   totals = entries bytes                       u64 each
-// Integers are encoded as in base/codec.h, except in row keys. The database's format (meta,
-// "store.format") is their version too.
+// Integers are encoded as in base/codec.h, except in row keys. The version of these layouts is the
+// version of the whole database (state_directory.cc).
 constexpr size_t kPrefixBytes = sizeof(uint32_t);
 
 std::chrono::sys_seconds TakeTime(ByteReader& reader) {
@@ -102,9 +102,10 @@ std::optional<PrivateUsage> DecodePrivateUsage(std::string_view bytes) {
 }
 
 double KeepValue(const UsageRecord& record, std::chrono::sys_seconds now) {
-  // For an entry whose compile time is not known.
+  // The compile time that is assumed for an entry without one.
   constexpr std::chrono::microseconds kAssumed = std::chrono::seconds(1);
-  // At least 1 s, so that an entry does not stay forever after the clock was set back.
+  // After the clock was set back, the time since the last use may be negative. It counts as 1 s,
+  // because otherwise the entry would stay forever.
   const double idle = static_cast<double>(std::max<int64_t>(1, (now - record.last_use).count()));
   const auto compile_time = record.compile_time.count() == 0 ? kAssumed : record.compile_time;
   const auto cost = static_cast<double>(compile_time.count());

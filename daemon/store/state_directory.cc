@@ -29,7 +29,8 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Limit of the run number: lease ids are 64 bits, of which 40 are left for the leases of one run.
+/// Run numbers are less than this. The id of a lease has the run number and 40 bits for the number
+/// of the lease in that run.
 constexpr uint64_t kMaxRuns = uint64_t{1} << 23;
 
 Error Unusable(const std::string& path, std::string_view what, int error) {
@@ -39,8 +40,9 @@ Error Unusable(const std::string& path, std::string_view what, int error) {
                       path, what, geteuid(), std::strerror(error), geteuid())};
 }
 
-/// Creates the directory and its missing parents, and makes it private. Returns its path with
-/// symlinks resolved; only root and this user can have made those.
+/// Makes the directory and its missing parents, and sets its mode to 0700. Returns its path with
+/// symlinks resolved. Fails if another user could have changed the directory or a symlink on the
+/// path.
 Result<std::string> MakePrivate(const std::string& path) {
   if (const Status made = MakeDirectories(path, 0700); !made) {
     return Error{made.error().code,
@@ -64,8 +66,8 @@ Result<std::string> MakePrivate(const std::string& path) {
                     "can change is not trusted. chown it, or name another one with --state-dir.",
                     path, info.st_uid, geteuid())};
   }
-  // Checked before the mode changes: other users may have put files into a directory that they
-  // could write until now.
+  // This check precedes the change of the mode. In a directory that other users could write until
+  // now, they may have put files.
   const Status safe = CheckOwnDirectory(path, "put entries of their own into the cache");
   if (!safe) {
     return Error{
@@ -78,13 +80,15 @@ Result<std::string> MakePrivate(const std::string& path) {
   return real;
 }
 
-/// Returns this machine's name, which tells locks of other machines on a shared file system.
+/// Returns the name of this machine for the lock file. On a shared file system, the lock may be
+/// held by a daemon on another machine.
 std::string HostName() {
   std::array<char, HOST_NAME_MAX + 1> name{};
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
-/// Returns the holder's pid and host as written in the lock file, for the error message only.
+/// Returns the pid and the host of the process that holds the lock. They come from the text of the
+/// lock file, and are for the error message only.
 std::string Holder(int lock) {
   std::array<char, HOST_NAME_MAX + 16> text{};
   uint32_t pid = 0;
@@ -96,8 +100,8 @@ std::string Holder(int lock) {
   return fmt::format("process {}{}", pid, host.empty() ? "" : " of the host " + Printable(host));
 }
 
-/// Replaces the file at `path` by one with this text, synced to the disk. On failure the old file
-/// stays. Returns 0 or an errno value.
+/// Replaces the file at `path` by a file with this text, and syncs it to the disk. If that fails,
+/// the old file stays. Returns 0 or an errno value.
 int Replace(const std::string& path, const std::string& text) {
   const std::string draft = path + ".new";
   const FileDescriptor file(
@@ -109,11 +113,11 @@ int Replace(const std::string& path, const std::string& text) {
   }
   const std::string directory = path.substr(0, path.rfind('/'));
   const FileDescriptor place(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  // Some file systems do not support fsync of a directory.
+  // EINVAL is no failure, because some file systems do not support fsync of a directory.
   return place.valid() && (fsync(place.get()) == 0 || errno == EINVAL) ? 0 : errno;
 }
 
-/// Returns the number of earlier runs on this directory.
+/// Returns the number of the last run on this directory, or 0 if there was none.
 Result<uint64_t> FormerRuns(const std::string& directory) {
   const std::string path = directory + "/runs";
   const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
@@ -132,20 +136,21 @@ Result<uint64_t> FormerRuns(const std::string& directory) {
                            path, kMaxRuns)};
 }
 
-// The version of everything in the database, entries included. Increase it with every change of a
-// format.
+// The version of all formats in the database, also of those of entries. It must be increased when
+// one of them changes.
 constexpr std::string_view kFormat = "2";
 constexpr std::string_view kFormatName = "store.format";
 
 using Attempt = std::variant<std::unique_ptr<Database>, DatabaseError>;
 
-/// Writes the format into a new database, or compares it with that of an existing one.
+/// Writes the format into a new database. For an existing database, returns an error if its format
+/// is another one.
 std::optional<DatabaseError> CheckFormat(Database& database, bool is_new) {
   using Kind = DatabaseError::Kind;
   if (is_new) {
     const ColumnWrite write{Column::kMeta, std::string(kFormatName), std::string(kFormat)};
     if (auto error = database.Write({&write, 1})) return error;
-    return database.Flush();  // flushed, so that a damaged log can't lose the format
+    return database.Flush();  // a damaged write-ahead log can't lose the format then
   }
   std::string format;
   switch (
@@ -156,7 +161,8 @@ std::optional<DatabaseError> CheckFormat(Database& database, bool is_new) {
           Kind::kForeignFormat,
           fmt::format("its format is {:.32}, this version knows {}", format, kFormat)};
     case Database::Found::kNo:
-      // The first start of this database was killed or met a full disk.
+      // The daemon that made this database was killed, or its disk was full, before the format was
+      // written.
       return DatabaseError{Kind::kDamaged, "it does not say its format"};
     case Database::Found::kDamaged:
       return DatabaseError{Kind::kDamaged, "its format can't be read"};
@@ -176,7 +182,8 @@ Attempt OpenChecked(const StateDirectory& directory, const DatabaseOptions& opti
   return attempt;
 }
 
-/// Opens the database, without the latest writes if they are damaged.
+/// Opens the database. If it is damaged, tries again without the damaged writes in the write-ahead
+/// log.
 std::variant<OpenedDatabase, DatabaseError> OpenAsItIs(const StateDirectory& directory,
                                                        DatabaseOptions options,
                                                        const Report& report) {
@@ -229,9 +236,9 @@ Result<std::unique_ptr<StateDirectory>> StateDirectory::Open(const std::string& 
   }
   const std::string holder = fmt::format("{} {}\n", getpid(), HostName());
   if (ftruncate(lock, 0) != 0) return Unusable(path, "cannot be written", errno);
-  // The text is only for error messages: the lock holds even if a full disk refuses it.
+  // The text is only for error messages. If a full disk refuses the write, the lock still holds.
   [[maybe_unused]] const ssize_t written = pwrite(lock, holder.data(), holder.size(), 0);
-  // Builds before 0.1.0 kept a second database, which no daemon opens any more.
+  // Removes the second database of builds before 0.1.0, which no daemon opens any more.
   std::error_code ignored;
   std::filesystem::remove_all(*real + "/database.other-version", ignored);
   return directory;

@@ -20,18 +20,20 @@ namespace {
 using std::chrono::steady_clock;
 using std::chrono::sys_seconds;
 
-/// Limit of the entries that are held in memory at a time.
+/// Maximum number of entries that are listed at a time, which bounds the memory of a call.
 constexpr size_t kPortion = RocksdbStore::kMaxEvicted;
 
-/// Reports a call's progress to its caller: first after 1 s, then each time the call has run 1%
-/// longer, so that a long call sends few messages.
+/// Reports the progress of a call to its caller, the first time after 1 s. The pause between two
+/// reports is at least 1% of the time that the call has run, so that a long call sends few
+/// messages.
 template <typename Numbers>
 class Reporter {
  public:
   Reporter(const Upkeep::Progress<Numbers>& progress, const std::stop_token& left)
       : progress_(progress), left_(left) {}
 
-  /// Reports progress if it is due; call it often. An error ends the call.
+  /// Reports progress if it is due, so it must be called often. If it returns an error, the call
+  /// must end: its caller has left, or the report failed.
   [[nodiscard]] Status Tell(const Numbers& so_far) {
     if (left_.stop_requested()) return Error{ErrorCode::kCancelled, "the caller left"};
     const auto now = steady_clock::now();
@@ -56,10 +58,10 @@ void Add(TierSize& to, const TierSize& size) {
   to.bytes += size.bytes;
 }
 
-/// Returns the row key at which the portion after this key starts.
+/// Returns the row key at which the next portion starts if this is the last key of a portion.
 std::string Behind(const Digest& key) { return std::string(key.View()) + '\0'; }
 
-/// Calls `use` with each portion of the written entries. An error of `use` ends the loop.
+/// Calls `use` with all entries in the database, in portions. An error of `use` ends the loop.
 template <typename Use>
 Status ForEachPortion(RocksdbStore& disk, Use use) {
   for (std::string next;;) {
@@ -71,7 +73,7 @@ Status ForEachPortion(RocksdbStore& disk, Use use) {
   }
 }
 
-/// Like ForEachPortion, with the private entries of all users; `use` also gets the uid.
+/// Like ForEachPortion, but for the private entries of all users. `use` also gets the uid.
 template <typename Use>
 Status ForEachPrivatePortion(PrivateStore& own, Use use) {
   for (const uid_t uid : own.Users()) {
@@ -85,7 +87,7 @@ Status ForEachPrivatePortion(PrivateStore& own, Use use) {
   return Ok{};
 }
 
-/// Like ForEachPortion, with the deposits of all users.
+/// Calls `use` with the record of each deposit of each user. An error of `use` ends the loop.
 template <typename Use>
 Status ForEachDeposit(const Deposits& deposits, Use use) {
   for (const uid_t uid : deposits.Users()) {
@@ -137,7 +139,8 @@ class Eviction {
       return EvictOwn(uid, keys);
     });
     if (!walked) return walked;
-    // Memory comes last, because a hit may have brought back an entry that the disk still had.
+    // Memory is emptied after the disk. Otherwise a hit could copy an entry into memory again that
+    // is still on the disk.
     EvictFromMemory(sys_seconds::max());
     if (walked = EvictDeposits(sys_seconds::max()); !walked) return walked;
     return parts_.disk.FreeSpace(reporter_.left());
@@ -204,7 +207,8 @@ class Eviction {
     return Flush();
   }
 
-  /// Returns the one key with this prefix, or none if no entry has such a key.
+  /// Returns the key that begins with these digits, or none if no entry has such a key. Returns an
+  /// error if several entries have one.
   [[nodiscard]] Result<std::optional<Digest>> Resolve(const DigestPrefix& prefix) {
     if (const auto whole = Digest::FromHex(prefix.hex)) return whole;
     std::set<Digest> keys;
@@ -219,7 +223,7 @@ class Eviction {
     for (const uid_t uid : parts_.disk.own().Users()) {
       for (const auto& entry : parts_.disk.own().List(uid, first.View(), 2)) add(entry.key);
     }
-    // An entry may be in memory alone; then only the answered builds have its key.
+    // An entry may be only in memory. Its key is then known only from the answered builds.
     AnsweredBuilds& answered = parts_.disk.answered();
     for (const uid_t uid : answered.Users()) {
       for (const Digest& key : answered.KeysWith(uid, prefix, kPortion)) {
@@ -235,21 +239,22 @@ class Eviction {
     return waiting_.size() < kPortion ? Status(Ok{}) : Flush();
   }
 
-  /// Evicts the entries in memory that were last used before `before`. Does not count an entry that
-  /// stays on the disk.
+  /// Evicts the entries in memory that were last used before `before`. Counts only those that the
+  /// disk does not have, too.
   void EvictFromMemory(sys_seconds before) {
     parts_.memory.RemoveUnusedSince(before, [this](const Digest& key, uint64_t bytes) {
       if (!parts_.disk.Holds(key)) NoteAlone(key, bytes);
     });
   }
 
-  /// Counts an entry that was in memory alone: too large for the disk, or added while it was full.
+  /// Counts and records the eviction of an entry that was only in memory, because it was too large
+  /// for the disk or the disk was full.
   void NoteAlone(const Digest& key, uint64_t bytes) {
     parts_.eviction_log.Note(key, EvictionCause::kEvicted);
     Add(evicted_, {1, bytes});
   }
 
-  /// Evicts the chosen entries.
+  /// Evicts the entries in waiting_ from memory and from the disk.
   [[nodiscard]] Status Flush() {
     const std::vector<Digest> keys(waiting_.begin(), waiting_.end());
     waiting_.clear();
@@ -291,7 +296,7 @@ class Eviction {
 
   const StoreUpkeep::Parts& parts_;
   Reporter<TierSize> reporter_;
-  std::set<Digest> waiting_;  ///< chosen for eviction
+  std::set<Digest> waiting_;  ///< keys of the entries that the next Flush evicts
   TierSize evicted_;
 };
 

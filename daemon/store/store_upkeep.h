@@ -19,22 +19,22 @@
 
 namespace cccl_cache::daemon {
 
-/// Evicts entries of this daemon's store, and verifies them, while builds continue. Walks through
-/// the store in portions; an entry that is added meanwhile may be skipped. Thread-safe.
+/// Evicts or verifies entries of this daemon's store while builds continue. Works through the store
+/// in portions, so an entry that is added during the call may be skipped. Thread-safe.
 ///
-/// The toolchain of an entry is known only from the answered builds (AnsweredBuilds), so an entry
-/// without a recent answer matches no toolchain. The last use of an entry is known to the hour, in
-/// memory to the second, and not at all for private entries.
+/// The toolchain of an entry is known only from the answered builds (AnsweredBuilds). An entry
+/// without a recent answer thus matches no toolchain. The time of the last use is exact to an hour
+/// for entries on the disk, and to a second for those in memory. Private entries have no such time.
 class StoreUpkeep final : public Upkeep {
  public:
-  /// All must outlive the object.
+  /// The objects that StoreUpkeep uses. All must outlive it.
   struct Parts {
     RocksdbStore& disk;
     MemoryStore& memory;
     Deposits& deposits;
     EvictionLog& eviction_log;
-    std::function<void(std::string_view)> report;  ///< gets one sentence for the log after each
-                                                   ///< call
+    std::function<void(std::string_view)> report;  ///< called with one sentence for the log after
+                                                   ///< each call of Evict or Verify
   };
 
   explicit StoreUpkeep(Parts parts) : parts_(std::move(parts)) {}
@@ -46,8 +46,8 @@ class StoreUpkeep final : public Upkeep {
 
  private:
   const Parts parts_;
-  std::atomic<bool> busy_{false};  ///< only one call at a time, because each may read the whole
-                                   ///< disk
+  std::atomic<bool> busy_{false};  ///< true during a call; only one may run at a time, because each
+                                   ///< may read the whole disk
 };
 
 }  // namespace cccl_cache::daemon

@@ -71,7 +71,8 @@ bool WriteQueue::Drop(const Digest& key) {
     }
     const bool going = writing_.dropped.contains(key) && !writing_.artifacts.contains(key);
     if (going || waiting_.dropped.contains(key)) return false;
-    // A deletion that does not fit is dropped. The entry is found broken again at its next use.
+    // If too many deletions wait, this one is ignored. The next use of the entry finds it broken
+    // again.
     if (waiting_.dropped.size() < kMaxDroppedKeys) waiting_.dropped.insert(key);
   }
   changed_.NotifyAll();
@@ -117,8 +118,8 @@ void WriteQueue::DropDeposit(const Digest& key) {
     const MutexLock lock(mutex_);
     const auto found = waiting_.deposits.find(key);
     if (found != waiting_.deposits.end()) waiting_.bytes -= Cost(found->second);
-    // A deletion always fits: it may exceed the limit only by the number of stored deposits, each
-    // of which had room here before.
+    // A deletion is queued even if the queue is full. The excess is limited: only stored deposits
+    // are deleted, and each of them once had room in the queue.
     waiting_.bytes += Cost(DepositChange{});
     waiting_.deposits.insert_or_assign(key, DepositChange{});
   }
@@ -200,7 +201,7 @@ void WriteQueue::FillDeposits() {
 }
 
 void WriteQueue::Written() {
-  Batch written;  // freed after the lock
+  Batch written;  // freed after the unlock
   {
     const MutexLock lock(mutex_);
     written = std::exchange(writing_, {});

@@ -21,9 +21,10 @@
 
 namespace cccl_cache::daemon {
 
-/// The changes that wait to be written, bounded in bytes. Any thread adds and looks up; only the
-/// writer thread takes. A batch that the writer took stays visible until Written(), so that a
-/// reader finds each entry in the queue or in the database. Thread-safe.
+/// The changes that wait to be written to the database, limited in bytes. Any thread may add
+/// changes and look them up. Only the writer thread takes batches of them. A batch stays visible
+/// until Written(), so that a reader finds each entry either in the queue or in the database.
+/// Thread-safe.
 class WriteQueue {
  public:
   using Artifacts = std::unordered_map<Digest, ArtifactPtr, DigestHash>;
@@ -31,15 +32,15 @@ class WriteQueue {
 
   /// A change of one deposit.
   struct DepositChange {
-    std::string record;        ///< encoded; empty: the deposit is to be deleted
-    DepositContents contents;  ///< null: the present contents stay
+    std::string record;        ///< encoded record; if empty, the deposit is deleted
+    DepositContents contents;  ///< if null, the stored contents do not change
   };
   using DepositChanges = std::unordered_map<Digest, DepositChange, DigestHash>;
 
   struct Batch {
-    Keys dropped;             ///< keys of broken entries, deleted before the other changes
-    Artifacts artifacts;      ///< at least one if any waits, more up to a bound in bytes
-    DepositChanges deposits;  ///< at least one if any waits, more up to a bound in bytes
+    Keys dropped;             ///< keys of entries that are deleted before the other changes
+    Artifacts artifacts;      ///< if any wait, at least one, and more up to kBatchBytes
+    DepositChanges deposits;  ///< if any wait, at least one, and more up to kBatchBytes
     std::map<std::string, std::string, std::less<>> meta;
     uint64_t bytes = 0;
 
@@ -52,20 +53,20 @@ class WriteQueue {
   WriteQueue(const WriteQueue&) = delete;
   WriteQueue& operator=(const WriteQueue&) = delete;
 
-  /// Returns false if there is no room for it.
+  /// Queues an artifact or a value. Returns false if the queue has no room for it.
   [[nodiscard]] bool Put(const Digest& key, ArtifactPtr artifact);
   [[nodiscard]] bool PutMeta(std::string_view name, std::string_view value);
-  /// Queues the deletion of a broken entry, and removes the entry from the queue. Returns false if
-  /// its deletion is queued already.
+  /// Queues the deletion of an entry, and removes the entry from the queue. Returns false if the
+  /// deletion is already queued.
   bool Drop(const Digest& key);
-  /// Returns whether the entry's deletion is queued and no later entry of its key is.
+  /// Returns whether the deletion of the entry is queued, and no newer entry with the same key.
   [[nodiscard]] bool Drops(const Digest& key) const;
-  /// Waits until none of these deletions is queued. Returns false after `timeout`, or if the queue
-  /// is closed.
+  /// Waits until the deletions of these entries are written. Returns false if the queue is closed
+  /// or `timeout` has passed before.
   [[nodiscard]] bool AwaitDropped(std::span<const Digest> keys, std::chrono::milliseconds timeout);
 
-  /// Returns false if there is no room for it. A change without contents is ignored if the
-  /// deposit's deletion is queued.
+  /// Queues a change of a deposit. Returns false if the queue has no room for it. A change without
+  /// contents is ignored if the deletion of the deposit is queued.
   [[nodiscard]] bool PutDeposit(const Digest& key, DepositChange change);
   void DropDeposit(const Digest& key);
 
@@ -74,22 +75,24 @@ class WriteQueue {
   [[nodiscard]] std::vector<Digest> ArtifactKeys() const;
   [[nodiscard]] std::optional<std::string> FindMeta(std::string_view name) const;
 
-  /// Returns none if no change of the deposit is queued. Null contents: its deletion is queued.
+  /// Returns the queued contents of the deposit. Returns null if its deletion is queued. Returns
+  /// none if the queue has neither.
   [[nodiscard]] std::optional<DepositContents> FindDeposit(const Digest& key) const;
 
-  /// For the writer: returns the next batch, empty after `timeout` or when closed. Returns the same
-  /// batch again until Written() is called. Valid until the next call.
+  /// Returns the next batch. Only for the writer thread. Waits until there are changes, the queue
+  /// is closed, or `timeout` has passed; the batch may be empty in the last two cases. Until
+  /// Written() is called, returns the same batch. The reference is valid until the next call.
   [[nodiscard]] const Batch& Next(std::chrono::milliseconds timeout);
   void Written();
-  /// Returns when half of the queue is free, after `timeout`, or when closed.
+  /// Waits until half of the queue is free, the queue is closed, or `timeout` has passed.
   void AwaitRoom(std::chrono::milliseconds timeout);
-  /// Returns after `duration`, or at once when closed.
+  /// Waits until the queue is closed, or `duration` has passed.
   void Pause(std::chrono::milliseconds duration);
 
-  /// Wakes the writer, which can still take the queued changes.
+  /// Closes the queue and ends all waits. The writer can still take the queued changes.
   void Close();
   [[nodiscard]] bool closed() const;
-  /// Returns whether nothing waits and nothing is being written.
+  /// Returns whether no change waits and no batch is being written.
   [[nodiscard]] bool empty() const;
 
  private:
@@ -102,8 +105,8 @@ class WriteQueue {
   mutable Mutex mutex_;
   CondVar changed_;
   Batch waiting_ GUARDED_BY(mutex_);
-  std::deque<Digest> in_order_ GUARDED_BY(mutex_);  ///< keys of waiting_.artifacts
-  /// Changed only by the writer, so the writer may read it without the lock.
+  std::deque<Digest> in_order_ GUARDED_BY(mutex_);  ///< keys of waiting_.artifacts, oldest first
+  /// Only the writer thread changes it, so that thread may read it without the lock.
   Batch writing_ GUARDED_BY(mutex_);
   bool closed_ GUARDED_BY(mutex_) = false;
 };

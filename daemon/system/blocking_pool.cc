@@ -22,13 +22,12 @@ namespace cccl_cache::daemon {
 namespace {
 
 constexpr std::chrono::milliseconds kRetryAfter{500};
-// More idle threads than these end at once.
+// If this many threads are idle, a further idle thread ends at once.
 constexpr size_t kMaxIdleThreads = 4;
 
 }  // namespace
 
-/// The state that the threads share with BlockingPool. It outlives BlockingPool as long as threads
-/// use it.
+/// The state that BlockingPool shares with its threads. It exists until the last of them has ended.
 class BlockingPool::State {
   using Clock = std::chrono::steady_clock;
 
@@ -43,22 +42,23 @@ class BlockingPool::State {
   using ByDeadline = std::multimap<Clock::time_point, TaskPtr>;
   struct Task {
     Account account;
-    // Owned by the running thread and destroyed right after the run, because it holds files open.
+    // Used only by the thread that runs it. Destroyed right after the run, because it may hold
+    // files open.
     std::function<void()> look;
-    std::function<void()> then;  // this and all members below are used under mutex_
+    std::function<void()> then;  // guarded by mutex_, like all members below
     std::function<void()> late;
     std::function<void()> after_late;
-    bool begun = false;  // running now
+    bool begun = false;  // `look` is running
     bool hangs = false;
     bool over = false;                // `then` or `late` was called, or the task was dropped
-    ByDeadline::iterator place = {};  // valid unless over
+    ByDeadline::iterator place = {};  // in by_deadline_; valid unless `over`
   };
 
   struct Added {
     TaskPtr task;
-    bool needs_thread = false;  ///< whether the caller must start a thread for this account,
-                                ///< because none is idle
-    bool wakes_idle = false;    ///< whether the caller must call WakeIdleThread
+    bool needs_thread = false;  ///< the caller must start a thread for this account, because no
+                                ///< thread is idle
+    bool wakes_idle = false;    ///< the caller must call WakeIdleThread
   };
   Result<Added> Add(Account account, Look look) {
     const MutexLock lock(mutex_);
@@ -86,12 +86,12 @@ class BlockingPool::State {
     wanted_.push_back(account);
     return Added{.task = task, .wakes_idle = true};
   }
-  /// Lets an idle thread begin. Called without the lock, which that thread takes first.
+  /// Wakes an idle thread, which takes the lock first. So the caller must not hold the lock.
   void WakeIdleThread() { work_.NotifyOne(); }
 
-  /// Records that no thread could be started for this account. Returns false if the task is dropped
-  /// because the account has no other thread. Looks that were added meanwhile for that thread
-  /// become late at once.
+  /// Records that the system could not start a thread for this account. If the account has no other
+  /// thread, drops the task and returns false. The deadlines of all other waiting tasks of the
+  /// account then end at once.
   bool GoWithoutThread(Account account, const TaskPtr& task) {
     const MutexLock lock(mutex_);
     User& user = users_.at(account);
@@ -103,8 +103,8 @@ class BlockingPool::State {
     return false;
   }
 
-  /// Returns the next task of this account. Null if there is none; the calling thread then no
-  /// longer counts for the account.
+  /// Returns the next task of this account, or null if there is none. After null, the calling
+  /// thread no longer counts for the account.
   TaskPtr Next(Account account) {
     const MutexLock lock(mutex_);
     User& user = users_.at(account);
@@ -122,8 +122,8 @@ class BlockingPool::State {
     return nullptr;
   }
 
-  /// Waits, for a bounded time, until an account needs a thread, and returns the account. Meanwhile
-  /// the thread counts for no account. Returns none if the calling thread must end.
+  /// Waits until an account needs a thread, but at most Bounds::idle_time. Returns the account, or
+  /// none if the calling thread must end. The thread counts for no account while it waits.
   std::optional<Account> AwaitAccount() {
     const MutexLock lock(mutex_);
     if (closed_ || idle_threads_ == kMaxIdleThreads) return std::nullopt;
@@ -137,7 +137,7 @@ class BlockingPool::State {
     return account;
   }
 
-  /// Records that the look of this task has ended and has been destroyed.
+  /// Records that the task's look has returned and was destroyed.
   void LookEnded(const TaskPtr& task) {
     const MutexLock lock(mutex_);
     task->begun = false;
@@ -145,8 +145,9 @@ class BlockingPool::State {
     if (--looking_ == 0) idle_.NotifyAll();
   }
 
-  /// Calls the next callback of the task: `late` or `then` if neither was called, or `after_late`
-  /// if it is due. Calls nothing after Close.
+  /// Calls the task's next callback. `late` is true if the task's time has ended, and false if its
+  /// look has ended. The first Finish of a task thus calls the callback `late` or `then`. If it was
+  /// `late`, the Finish at the end of the look calls `after_late`. After Close nothing is called.
   void Finish(const TaskPtr& task, bool late) {
     std::function<void()> next;
     Look dropped;
@@ -235,9 +236,9 @@ class BlockingPool::State {
     task->place = by_deadline_.emplace(deadline, task);
     if (IsEarlier()) changed_.NotifyAll();
   }
-  /// Returns whether a deadline is before the time at which the watching thread wakes by itself.
-  /// That thread sleeps on if a task is over before its deadline, as nearly all tasks are. Waking
-  /// it for each task would cost more than the task.
+  /// Returns whether a deadline precedes the time at which the deadline thread will wake. A task
+  /// that ends in time, as nearly all do, does not wake that thread, because this would cost more
+  /// than the task.
   [[nodiscard]] bool IsEarlier() const REQUIRES(mutex_) {
     return !by_deadline_.empty() && by_deadline_.begin()->first < watched_until_;
   }
@@ -258,19 +259,20 @@ class BlockingPool::State {
   Mutex mutex_;
   CondVar idle_;
   CondVar changed_;
-  CondVar work_;  // signals that wanted_ has an account, or closed_
+  CondVar work_;  // notified when wanted_ gets an account, and by Close
   bool closed_ GUARDED_BY(mutex_) = false;
   size_t running_ GUARDED_BY(mutex_) = 0;  // running calls of a `then`, `late` or `after_late`
   size_t looking_ GUARDED_BY(mutex_) = 0;  // running calls of a look
   HeldInAll threads_ GUARDED_BY(mutex_);
   std::map<Account, User> users_ GUARDED_BY(mutex_);  // users that have threads
   size_t idle_threads_ GUARDED_BY(mutex_) = 0;
-  // Accounts that idle threads will serve, one thread each; never more than there are idle threads.
+  // Accounts that need a thread, one entry for each thread. Idle threads take them, so there are
+  // never more entries than idle threads.
   std::deque<Account> wanted_ GUARDED_BY(mutex_);
   ByDeadline by_deadline_ GUARDED_BY(mutex_);
   Clock::time_point watched_until_ GUARDED_BY(mutex_) = Clock::time_point::max();
-  std::set<TaskPtr> late_ GUARDED_BY(mutex_);  // running looks that are over except for
-                                               // `after_late`
+  std::set<TaskPtr> late_ GUARDED_BY(mutex_);  // tasks whose `late` was called, whose look still
+                                               // runs, and that have an `after_late`
 };
 
 BlockingPool::BlockingPool(const Bounds& bounds)
@@ -301,7 +303,7 @@ Status BlockingPool::Add(Account account, Look look) {
   if (added->wakes_idle) state_->WakeIdleThread();
   if (added->needs_thread) {
     try {
-      // Detached, because a hanging thread must not keep the daemon from ending.
+      // The thread is detached, because a look that hangs must not keep the daemon from ending.
       std::thread([state = state_, account] { Serve(*state, account); }).detach();
     } catch (const std::system_error& error) {
       if (state_->GoWithoutThread(account, added->task)) return Ok{};

@@ -16,36 +16,37 @@
 
 namespace cccl_cache::daemon {
 
-/// Threads for calls that may hang, called looks: reads of requesters' files and of the daemon's
-/// own disk. Each user has a few threads, so that a hanging mount delays no other user. Threads
-/// start when there is work. A few idle threads wait for the next look of any user, and then end.
-/// Thread-safe.
+/// Runs functions that may hang (called looks) on threads of their own: reads of files that clients
+/// name, and of the daemon's own disk. Each user has a few threads, so that a file system that
+/// hangs delays no other user. Threads are started when there is work. A few idle threads wait for
+/// the next look of any user for some time, and then end. Thread-safe.
 class BlockingPool {
  public:
   struct Bounds {
-    const char* name = "files";                    ///< prefix of the threads' names
-    std::string_view awaited = "the file system";  ///< the part that may hang, for error messages
+    const char* name = "files";                    ///< name of the threads
+    std::string_view awaited = "the file system";  ///< what may hang, for error messages
     size_t threads_per_uid = 2;
     size_t waiting_per_uid = 4096;
-    size_t threads = 256;                     ///< for all users
-    std::chrono::milliseconds time{120'000};  ///< from Add to the end of the look
-    /// From the start of a look to its end. A look that takes longer is late and counts as hanging.
-    /// If all running looks of a user hang, its waiting looks become late too, and Add refuses more
-    /// looks. None for no limit.
+    size_t threads = 256;                     ///< maximum for all users together
+    std::chrono::milliseconds time{120'000};  ///< maximum from Add to the end of the look
+    /// Maximum time from the start of a look to its end. None for no limit. For a look that takes
+    /// longer, `late` is called, and the look counts as hanging. If all running looks of a user
+    /// hang, `late` is called for the waiting ones too, and Add refuses further looks of this user.
     std::optional<std::chrono::milliseconds> look_time = std::nullopt;
-    /// How long an idle thread waits for more work, because programs build in bursts.
+    /// How long an idle thread waits for more work before it ends. Programs often build in bursts.
     std::chrono::milliseconds idle_time{1'000};
-    bool close_awaits_looks = false;  ///< whether looks use objects that are destroyed after Close
+    bool close_awaits_looks = false;  ///< whether Close waits for running looks, because they use
+                                      ///< objects that are destroyed after Close
   };
   struct Look {
-    /// May hang for ever. It may use only objects that it owns or, if Close waits for looks,
-    /// objects that outlive Close.
+    /// The function that may hang, even for ever. It must own all objects that it uses. With
+    /// close_awaits_looks, it may also use objects that outlive Close.
     std::function<void()> look;
-    std::function<void()> then;  ///< called after `look` has ended, on the same thread
-    std::function<void()> late;  ///< called instead of `then` if the time ends first; on another
-                                 ///< thread
-    /// May be empty. Called after a late look has ended, on the same thread; `late` may still run
-    /// then. Destroyed at once if it will not be called.
+    std::function<void()> then;  ///< called on the look's thread when it has ended in time
+    std::function<void()> late;  ///< called instead of `then`, on another thread, if the time ends
+                                 ///< before the look
+    /// Called when a look has ended after its time, on the look's thread. `late` may still be
+    /// running on another thread. May be empty. Destroyed at once if it will not be called.
     std::function<void()> after_late = {};
   };
 
@@ -54,14 +55,16 @@ class BlockingPool {
   BlockingPool(const BlockingPool&) = delete;
   BlockingPool& operator=(const BlockingPool&) = delete;
 
-  /// Runs the look on a thread of this account. Returns kOverloaded, and calls nothing, if too many
-  /// looks wait, if other users have all threads, or if this user's threads hang. `then` and `late`
-  /// are destroyed after either was called, and by Close, even if the look still hangs.
+  /// Runs the look on a thread of this account. Returns kOverloaded, and calls nothing, in four
+  /// cases: too many looks of the account wait, other users have all threads, the account's threads
+  /// hang, or no thread can be started. `then` and `late` are both destroyed after one of them was
+  /// called, or by Close, even if the look still hangs.
   Status Add(Account account, Look look);
 
-  /// Drops all waiting and hanging looks without a callback. Returns when no `then`, `late` or
-  /// `after_late` runs (nor a look, if close_awaits_looks), and all of them are destroyed. Later
-  /// calls of Add return kUnavailable.
+  /// Drops all waiting and running looks without calling their callbacks. Waits for calls of
+  /// `then`, `late` and `after_late` that are in progress, and with close_awaits_looks also for
+  /// running looks. After the return all callbacks are destroyed. Later calls of Add return
+  /// kUnavailable.
   void Close();
 
  private:
@@ -71,8 +74,8 @@ class BlockingPool {
   std::jthread clock_;  // last member, so that it ends before the members that it uses
 };
 
-/// Bounds of a pool that only reads the daemon's own disk. The store must be destroyed after Close.
-/// A disk with that many reads at once is busy.
+/// Bounds of a pool for reads of the daemon's own disk. The store must exist until Close has
+/// returned. Four reads of a user at once keep a disk busy.
 inline constexpr BlockingPool::Bounds kDiskReads{.name = "disk",
                                                  .awaited = "the daemon's disk",
                                                  .threads_per_uid = 4,

@@ -15,22 +15,24 @@
 
 namespace cccl_cache::daemon {
 
-/// Limits the memory that compiles hold in the daemon for each user: workers' replies until they
-/// are stored and answered, and large files until the worker has them. Thread-safe.
+/// Limits the memory that the compiles of each user take in the daemon. It is for replies of
+/// workers until they are stored and answered, and for large files until the worker has them.
+/// Thread-safe.
 class JobMemory : public std::enable_shared_from_this<JobMemory> {
  public:
   using Clock = std::chrono::steady_clock;
-  /// Holds memory, which is released when the last copy is destroyed.
+  /// Some bytes that a user holds. They are released when the last copy of the pointer is
+  /// destroyed.
   using Share = std::shared_ptr<const void>;
 
-  /// `allowance`: in bytes.
+  /// `allowance` has the limits in bytes.
   [[nodiscard]] static std::shared_ptr<JobMemory> Make(const Allowance& allowance) {
     return std::shared_ptr<JobMemory>(new JobMemory(allowance));
   }
 
-  /// Blocks until the memory is free. The calls of one user are served in order. kOutOfMemory:
-  /// `bytes` is more than one user may hold. kTimedOut: no memory by the deadline. kCancelled:
-  /// `stop` was requested first.
+  /// Waits until the user may hold this many more bytes. The calls of one user are served in order.
+  /// kOutOfMemory: `bytes` is more than one user may ever hold. kTimedOut: the deadline has passed.
+  /// kCancelled: `stop` was requested.
   [[nodiscard]] Result<Share> Take(Account account, uint64_t bytes,
                                    Clock::time_point deadline = Clock::time_point::max(),
                                    const std::stop_token& stop = {});
@@ -40,7 +42,7 @@ class JobMemory : public std::enable_shared_from_this<JobMemory> {
  private:
   struct User {
     uint64_t held = 0;
-    std::list<uint64_t> line;  ///< wanted bytes of each waiting caller, in order
+    std::list<uint64_t> line;  ///< the bytes that each waiting call wants, in order of arrival
   };
   using Users = std::map<Account, User>;
 

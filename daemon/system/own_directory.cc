@@ -26,8 +26,8 @@ Error SystemError(std::string_view what, const std::filesystem::path& path, int 
                fmt::format("{} {}: {}", what, path.string(), std::strerror(error))};
 }
 
-/// Returns whether the group has this user's name and no other member. With such a group, files of
-/// mode 0664 or 0775 are still writable by this user alone.
+/// Returns whether the group has this user's name and no other member. Files that such a group can
+/// write (mode 0664 or 0775) can be written by this user alone.
 bool IsOwnGroup(gid_t gid) {
   std::vector<char> user_bytes(kEntryBytes);
   std::vector<char> group_bytes(kEntryBytes);
@@ -45,8 +45,9 @@ bool IsOwnGroup(gid_t gid) {
   return true;
 }
 
-/// Checks one file or directory. `sticky`: others may write a directory in which they can replace
-/// only their own files.
+/// Checks that only root and this user can write the file or directory. If `sticky` is true, a
+/// directory with the sticky bit may be writable by others, because they can replace only their own
+/// files in it.
 Status CheckOwn(const std::filesystem::path& path, std::string_view danger, bool sticky,
                 std::string_view kind) {
   struct stat info {};
@@ -69,7 +70,8 @@ Status CheckUpToRoot(const std::filesystem::path& directory, std::string_view da
   }
 }
 
-/// Follows a path once, with the rights of the daemon's user.
+/// Resolves the symlinks of a path, reading each only once, and checks the path. kDenied: another
+/// user could change it.
 Result<FollowedDirectory> Follow(const std::string& directory, const OwnDirectoryRules& rules,
                                  std::string_view danger) {
   FollowedDirectory followed = OwnDirectory(directory, rules);
@@ -88,7 +90,8 @@ Result<std::string> MakeOwnDirectory(const std::string& directory, mode_t mode,
   if (!followed) return followed.error();
   if (followed->exists) return std::move(followed->path);
   if (Status made = MakeDirectories(followed->path, mode); !made) return made.error();
-  // In a sticky directory another user may have made it first.
+  // In a sticky directory another user may have made the new directory first, so it is checked
+  // again.
   followed = Follow(followed->path, {}, danger);
   if (!followed) return followed.error();
   return std::move(followed->path);

@@ -8,8 +8,8 @@
 
 namespace cccl_cache::daemon {
 
-// getrandom() does not fail: requests of up to 256 bytes are never short, and the kernel's
-// generator is initialized at boot.
+// The results of getrandom() are not checked, because it does not fail here. Requests of up to 256
+// bytes are never cut short, and the kernel's generator is initialized at boot.
 
 Digest RandomDigest() {
   Digest digest;

@@ -32,7 +32,7 @@ std::vector<std::string> ReversedNames(std::string_view path) {
   return names;
 }
 
-/// One walk from / to the end of a path.
+/// Resolves a path name by name, from / on, and checks each directory on the way.
 class PathWalk {
  public:
   PathWalk(uid_t own_uid, LookupObserver* observer) : own_uid_(own_uid), observer_(observer) {}
@@ -72,7 +72,7 @@ class PathWalk {
     return Ok{};
   }
 
-  /// Looks up the next name in the walk's current directory.
+  /// Looks up the next name in the current directory. Follows it if it is a symlink.
   Status Step() {
     const std::string name = std::move(pending_.back());
     pending_.pop_back();
@@ -134,7 +134,7 @@ class PathWalk {
   const uid_t own_uid_;
   LookupObserver* const observer_;
   std::vector<std::string> pending_;
-  std::string current_;    ///< the walk's directory without symlinks; empty for /
+  std::string current_;    ///< where the walk is, without symlinks; empty for /
   struct stat status_ {};  ///< of current_
   std::string holder_path_;
   struct stat holder_status_ {};

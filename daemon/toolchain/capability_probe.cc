@@ -17,7 +17,8 @@ struct ProbedOption {
   bool Capabilities::*capability;
 };
 
-/// --pch-messages exists in the same releases as --pch, but writes no file.
+/// Whether NVRTC accepts --pch is tested with --pch-messages, which exists in the same releases but
+/// makes NVRTC write no file.
 constexpr std::array<ProbedOption, 3> kProbedOptions = {{
     {"-frandom-seed=cccl", &Capabilities::random_seed},
     {"--no-cache", &Capabilities::no_cache},

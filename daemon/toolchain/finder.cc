@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// NVRTC's interface is the same since 11.2.
+/// The oldest supported major version. NVRTC's interface has not changed since 11.2.
 constexpr int kOldestMajor = 11;
 
 FoundFile Find(const std::string& directory, const std::string& name) {
@@ -34,16 +34,16 @@ FoundFile Find(const std::string& directory, const std::string& name) {
   return {found_as, path};
 }
 
-/// Returns the minor version in the name of a library's real file, or none: libnvrtc.so.12 ->
-/// libnvrtc.so.12.4.127.
+/// Returns the minor version in the name of a library's real file: 4 if libnvrtc.so.12 is a symlink
+/// to libnvrtc.so.12.4.127. Returns none if that name has no minor version.
 std::optional<int> MinorOfFile(const FoundFile& file, std::string_view stem) {
   const auto name = LibraryName::Parse(fs::path(file.path).filename().native(), stem);
   if (!name || name->numbers.size() < 3) return std::nullopt;
   return name->numbers[1];
 }
 
-/// Finds the installations of one layout. A directory may hold several majors; each is an
-/// installation.
+/// Finds the installations of one layout. Its directories may have several major versions side by
+/// side. Each of them is one installation.
 class LayoutSearch {
  public:
   explicit LayoutSearch(const Layout& layout) : layout_(layout) {
@@ -58,7 +58,7 @@ class LayoutSearch {
     FindLinkers();
     FindNvvm(incomplete);
     std::vector<Installation> found;
-    // Newest first: a directory has no other order.
+    // The newest version comes first, because versions in one directory have no other order.
     for (auto installation = by_major_.rbegin(); installation != by_major_.rend(); ++installation) {
       found.push_back(std::move(installation->second));
     }
@@ -134,8 +134,8 @@ class LayoutSearch {
     });
   }
 
-  /// libNVVM's version is not CUDA's, so it is assigned to the newest NVRTC or nvJitLink in the
-  /// same directory.
+  /// Adds libNVVM to the installation with the newest NVRTC or nvJitLink of this layout. The
+  /// version of libNVVM does not show to which one it belongs, because it is not a version of CUDA.
   void FindNvvm(std::vector<RejectedToolchain>& incomplete) {
     const FoundFile nvvm = FirstNvvm();
     if (!nvvm.present()) return;
@@ -164,8 +164,8 @@ class LayoutSearch {
 
   const Layout& layout_;
   std::string root_;
-  std::string shown_root_;  ///< root for messages: the libraries' directory if the root is the
-                            ///< system's own
+  std::string shown_root_;  ///< the root for messages; the directory of the libraries if the root
+                            ///< is /
   std::map<int, Installation> by_major_;
 };
 
@@ -183,7 +183,8 @@ void Merge(std::vector<Installation>& all, Installation installation) {
   }
 }
 
-/// Reports each place that the configuration or environment names and that has no toolchain.
+/// Reports each place that the configuration or the environment names and in which no toolchain is.
+/// `named` tells for each place whether something was found.
 void ReportEmpty(const std::map<std::string, bool>& named, FoundInstallations& found) {
   for (const auto& [place, held_something] : named) {
     if (!held_something) found.incomplete.push_back({place, WhyNothingFound(place)});

@@ -17,7 +17,8 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Two ticks of the slowest kernel clock (HZ=100), plus a margin.
+/// Two changes of a file within this time may leave equal time stamps. It is two ticks of the
+/// slowest kernel clock (HZ=100) and a margin.
 constexpr std::chrono::milliseconds kStampResolution{25};
 
 std::chrono::nanoseconds Age(const Survey& survey) {
@@ -32,7 +33,8 @@ Digest Combine(std::string_view what, std::initializer_list<std::string_view> pa
   return hasher.Finish();
 }
 
-/// Returns the digest of a part. The digest of a part without files equals no other.
+/// Returns the digest of a part from the names and contents of its files. A part without files has
+/// a digest that no part with files has.
 Digest DigestOf(std::string_view name, const SurveyedPart& part,
                 const std::vector<Digest>& contents) {
   if (part.files.empty()) return Combine(name, {"none"});
@@ -143,7 +145,8 @@ Result<Survey> SettledSurvey(const Installation& installation, uid_t own_uid,
 }
 
 std::optional<Digest> DigestOfFile(const SurveyedFile& file, const std::stop_token& stop) {
-  // Not mapped: a file that shrinks under a mapping would kill the daemon.
+  // The file is read and not mapped into memory. If a mapped file shrinks, a read of the mapping
+  // kills the process.
   const FileDescriptor fd(open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!fd.valid() || !IsStill(fd, file.stamp)) return std::nullopt;
   std::vector<char> buffer(std::min<uint64_t>(file.stamp.size + 1, 1 << 20));

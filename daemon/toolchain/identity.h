@@ -18,19 +18,20 @@
 
 namespace cccl_cache::daemon {
 
-/// The identity of an installation, by contents alone: equal files in another place have equal
-/// digests.
+/// Digests of the contents of an installation. Equal files in another directory have equal digests.
 struct Identity {
-  Digest nvrtc;  ///< library and builtins
+  Digest nvrtc;  ///< of the library and its builtins
   Digest nvjitlink;
-  Digest nvvm;   ///< library and libdevice
-  Digest whole;  ///< all parts, headers included
+  Digest nvvm;   ///< of the library and libdevice
+  Digest whole;  ///< of all parts and the headers
   std::shared_ptr<const ToolchainHeaders> headers;
 };
 
-/// Computes identities. Caches digests under the stamps of the files, so that an unchanged file is
-/// read once. Stamps are not trusted in images, after a boot, or on another mount. There is one
-/// record per part of an installation, named after the part's first file:
+/// Computes the digests of installations. The digests of files are stored together with the files'
+/// stamps, so that an unchanged file is read only once. A stored digest is not used for files of
+/// file system images, after a boot, or on another mount, because equal stamps prove nothing there.
+/// There is one record for each part of an installation. Its name contains the path of the part's
+/// first file:
 ///
 ///   name  = "toolchain/files/2/" hex(SHA-256(part, path of its first file))
 ///   value = stamps (32 bytes) n*digest (32 bytes each, of each file in the order of names)
@@ -40,30 +41,32 @@ class Identifier {
  public:
   explicit Identifier(MetaStore& meta) : meta_(meta) {}
 
-  /// Errors: kUnavailable if a file can't be read or has changed meanwhile. The survey's stamps
-  /// must be older than their resolution (see SettledSurvey).
+  /// Returns the digests of the surveyed files. The survey must come from SettledSurvey.
+  /// kUnavailable: a file can't be read, or has changed since the survey.
   Result<Identity> Identify(const Survey& survey, const std::stop_token& stop);
 
  private:
   using Digests = std::vector<Digest>;
 
-  /// Returns the digest of each file; none if a file can't be read or has changed meanwhile.
+  /// Returns the digest of each file. Returns none if a file can't be read, or has changed since
+  /// the survey.
   std::optional<Digests> DigestsOf(std::string_view name, const SurveyedPart& part,
                                    const std::stop_token& stop);
   std::optional<Digests> Remembered(const std::string& record, const SurveyedPart& part);
   void Remember(const std::string& record, const SurveyedPart& part, const Digests& digests);
 
   MetaStore& meta_;
-  std::map<std::string, std::string> recent_;  ///< records that meta_ may not have written yet
+  std::map<std::string, std::string> recent_;  ///< records that meta_ may not have stored yet
 };
 
-/// Returns a survey whose stamps are older than one clock tick of the file systems; waits if
-/// needed. A file that changes twice within one tick could have one stamp for two contents.
+/// Returns a survey in which every stamp is older than one clock tick of the file system. Waits if
+/// necessary. Otherwise a file could change twice within a tick, and have one stamp for two
+/// contents.
 [[nodiscard]] Result<Survey> SettledSurvey(const Installation& installation, uid_t own_uid,
                                            LookupObserver* observer);
 
-/// Returns the SHA-256 of a file's bytes. None if the file was replaced before or during the read,
-/// if it can't be read, or on a stop.
+/// Returns the SHA-256 of a file's bytes. Returns none if the file has changed since the survey, if
+/// it can't be read, or if `stop` is requested.
 [[nodiscard]] std::optional<Digest> DigestOfFile(const SurveyedFile& file,
                                                  const std::stop_token& stop);
 

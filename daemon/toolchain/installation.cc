@@ -93,7 +93,7 @@ void InstallationWatch::Drain() {
 }
 
 bool InstallationWatch::Counts(int watch, uint32_t mask, const char* name) const {
-  // Events were lost, or the watch was removed: any file may have changed.
+  // Events were lost, or the watch was removed. So any file may have changed.
   if ((mask & (IN_Q_OVERFLOW | IN_IGNORED | IN_UNMOUNT | IN_DELETE_SELF | IN_MOVE_SELF)) != 0) {
     return true;
   }
@@ -108,7 +108,8 @@ bool InstallationWatch::Directory::Has(std::string_view name) const {
 }
 
 bool InstallationWatch::MountsChanged() {
-  // Since Linux 2.6.15 the table is always readable; a change shows as POLLERR once.
+  // poll() always reports the mount table as readable (since Linux 2.6.15). It reports a change
+  // once, by POLLERR.
   struct pollfd changed = {.fd = mount_table_.get(), .events = POLLPRI, .revents = 0};
   int ready = 0;
   do {

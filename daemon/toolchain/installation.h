@@ -21,17 +21,16 @@ namespace cccl_cache::daemon {
 
 /// A library or bitcode file of an installation.
 struct FoundFile {
-  std::string found_as;  ///< path below the root under which it was found; empty: there is no such
-                         ///< file
-  std::string path;      ///< symlinks resolved
+  std::string found_as;  ///< path before symlinks are resolved; empty if there is no such file
+  std::string path;      ///< path with symlinks resolved; empty if there is no such file
 
   [[nodiscard]] bool present() const { return !path.empty(); }
   auto operator<=>(const FoundFile&) const = default;
 };
 
-/// The files of one CUDA installation, found by name: not read, checked or identified yet.
+/// The files of one CUDA installation, found by their names. They were not read or checked yet.
 struct Installation {
-  std::string root;  ///< symlinks resolved
+  std::string root;  ///< path with symlinks resolved
   int major = 0;
   int minor = 0;
   FoundFile nvrtc;
@@ -42,19 +41,19 @@ struct Installation {
   std::vector<HeaderDirectory> headers;  ///< in search order
   bool added = false;                    ///< a release that a user added: selected only by its id
 
-  /// Returns whether both have the same files, under any names.
+  /// Returns whether both have the same files, even if under different paths.
   [[nodiscard]] bool SameFiles(const Installation& other) const;
   bool operator==(const Installation& other) const;
 };
 
-/// Watches, by inotify, the names that were looked up and the directories that were listed, and the
-/// mount table for mounts there. There is one watch per identified installation. It is made before
-/// the survey, so that it sees every change since.
+/// Detects changes of one installation. Watches by inotify all names that were looked up and all
+/// directories that were listed, and watches the mount table for mounts over them. The object must
+/// be made before the survey, so that it sees every change since.
 ///
 /// The kernel queues an event before the system call that caused it returns. So Changed() sees
-/// every change that ended before the call, except a mount that was added and removed since the
-/// last call. Writes through an earlier mapping and by other hosts cause no events; comparing
-/// stamps finds those. Thread-safe after the survey.
+/// every change that was complete before, except a mount that was added and removed between two
+/// calls. There are no events for writes through an earlier memory mapping or by other hosts. Those
+/// are found by comparing stamps. Thread-safe after the survey.
 class InstallationWatch final : public LookupObserver {
  public:
   InstallationWatch();
@@ -62,15 +61,16 @@ class InstallationWatch final : public LookupObserver {
   void OnLookup(const std::string& directory, const std::string& name) override;
   void OnListing(const std::string& directory) override;
 
-  /// Returns false if the kernel refused a watch (fs.inotify.max_user_watches, max_user_instances)
-  /// or /proc is missing; then Changed() must not be used.
+  /// Returns false if changes may be missed, because the kernel refused a watch
+  /// (fs.inotify.max_user_watches, max_user_instances) or /proc is missing. Changed() must not be
+  /// used then.
   [[nodiscard]] bool complete() const { return complete_; }
   /// Returns whether anything changed; once true, it stays true.
   [[nodiscard]] bool Changed();
 
  private:
   struct Directory {
-    bool listed = false;  ///< true: a change of any name counts
+    bool listed = false;  ///< true if a change of any name in the directory matters
     std::set<std::string, std::less<>> names;
     /// Returns whether a change of this name matters.
     [[nodiscard]] bool Has(std::string_view name) const;
@@ -80,18 +80,19 @@ class InstallationWatch final : public LookupObserver {
   void Drain() REQUIRES(mutex_);
   [[nodiscard]] bool Counts(int watch, uint32_t mask, const char* name) const;
   [[nodiscard]] bool MountsChanged() REQUIRES(mutex_);
-  /// Returns whether the mount covers, or would cover, a watched place.
+  /// Returns whether the mount point is a watched name, so that a mount there hides watched files.
   [[nodiscard]] bool Counts(const MountEntry& mount) const;
 
   const FileDescriptor inotify_;
   const FileDescriptor mount_table_;
   bool complete_ = true;
   std::map<int, Directory> directories_;  ///< keyed by watch; constant after the survey
-  std::map<std::string, int> watches_;    ///< by path; several may be one directory
+  std::map<std::string, int> watches_;    ///< by path; several paths may lead to one watch
   std::atomic<bool> changed_{false};
   Mutex mutex_;  ///< held by the thread that reads the descriptors
   std::vector<MountEntry> mounts_
-      GUARDED_BY(mutex_);  ///< before the survey; once compared, those that matter
+      GUARDED_BY(mutex_);  ///< all mounts before the survey; since the first comparison, only those
+                           ///< over watched names
 };
 
 }  // namespace cccl_cache::daemon

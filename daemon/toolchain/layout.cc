@@ -36,7 +36,8 @@ std::string Machine() {
 
 namespace fs = std::filesystem;
 
-/// Limit of a directory's children: one with more is no place for toolchains.
+/// Maximum number of entries of a directory that are read. A directory with more is not meant for
+/// toolchains.
 constexpr size_t kMaxChildren = 10'000;
 
 /// Returns the children whose names begin with `prefix`, sorted; empty if the directory can't be
@@ -59,8 +60,8 @@ bool IsDirectory(const std::string& path) {
   return fs::is_directory(path, error);
 }
 
-/// Returns the layouts that a directory of Python packages may have: wheels of several majors side
-/// by side.
+/// Returns the layouts of the wheels in a directory of Python packages. It may have wheels of
+/// several major versions side by side.
 std::vector<Layout> WheelLayouts(const std::string& site_packages,
                                  const std::vector<std::string>& targets) {
   std::vector<Layout> layouts;
@@ -106,7 +107,7 @@ class CandidateList {
     for (const std::string& directory : PackageDirectories(prefix)) AddWheels(directory);
   }
 
-  /// Marks the candidates that are added from now on as named by the user, under this name.
+  /// From now on, added candidates count as named by the user, with this name for messages.
   void NamedBy(std::string name) {
     named_ = std::move(name);
     asked_for_ = true;
@@ -141,7 +142,8 @@ bool HoldsCudaHeaders(const std::string& directory) {
       [&](const char* name) { return Exists(directory + "/" + name); });
 }
 
-/// Returns the major of the runtime's headers; none if they do not define one.
+/// Returns CUDA's major version as the headers in this directory define it. Returns none if they do
+/// not.
 std::optional<int> MajorOfHeaders(const std::string& directory) {
   static constexpr std::string_view kDefine = "#define CUDART_VERSION";
   const FileDescriptor fd(open((directory + "/cuda_runtime_api.h").c_str(),
@@ -163,8 +165,8 @@ std::optional<int> MajorOfHeaders(const std::string& directory) {
   return version / 1000;
 }
 
-/// Returns the root as named, the target of each symlink that its last component leads through, and
-/// its real path.
+/// Returns the paths that lead to the root: the given path, the targets of the symlinks of its last
+/// component one after the other, and the real path.
 std::vector<std::string> Spellings(const std::string& root) {
   static constexpr int kMaxSteps = 8;
   std::vector<std::string> spellings = {Join(root, "")};

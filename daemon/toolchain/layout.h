@@ -9,11 +9,11 @@
 
 namespace cccl_cache::daemon {
 
-/// A place in a Linux distribution: the libraries are among all others, and the headers are in the
-/// system's include directory.
+/// The directories of CUDA in a Linux distribution that has CUDA's libraries beside all others, and
+/// CUDA's headers in the system's include directory.
 struct MultiarchPlace {
   std::string libraries;               ///< "/usr/lib/x86_64-linux-gnu"
-  std::string headers;                 ///< "/usr/include"; used if it holds CUDA's
+  std::string headers;                 ///< "/usr/include"; used only if CUDA's headers are in it
   std::vector<std::string> libdevice;  ///< directories that may hold libdevice.10.bc
 };
 
@@ -30,19 +30,21 @@ struct SearchPlaces {
   std::vector<MultiarchPlace> multiarch;
   /// Directories below which Python has its packages: PREFIX/python3*/{site,dist}-packages.
   std::vector<std::string> python_prefixes;
-  /// Directory whose children are releases that users added; may be empty. Last in the order.
+  /// A directory in which each child is a release that a user added. May be empty. It is searched
+  /// last.
   std::string added;
-  /// Names of the machine under targets/ of a toolkit: "x86_64-linux".
+  /// Names that this machine may have under targets/ of a toolkit: "x86_64-linux".
   std::vector<std::string> targets;
 };
 
-/// Returns the places of this machine. Reads the environment (CUDA_HOME, CUDA_PATH) and the name of
-/// the machine.
+/// Returns `roots` and the usual places of this machine. Reads the environment (CUDA_HOME,
+/// CUDA_PATH) and the type of the machine.
 [[nodiscard]] SearchPlaces SystemSearchPlaces(std::vector<std::string> roots);
-/// Returns these roots only.
+/// Returns places that consist of these roots only.
 [[nodiscard]] SearchPlaces GivenSearchPlaces(std::vector<std::string> roots);
 
-/// The places of the parts of one installation, in search order; names are relative to `root`.
+/// The directories that may hold each part of one installation, in search order. Their names are
+/// relative to `root`.
 struct Layout {
   std::string root;  ///< path as it was named
   std::vector<std::string> nvrtc;
@@ -52,10 +54,10 @@ struct Layout {
   std::vector<std::string> headers;
 };
 
-/// A place to search.
+/// One layout to search, and why it is searched.
 struct Candidate {
   Layout layout;
-  bool asked_for = false;  ///< if nothing is found here, that is reported
+  bool asked_for = false;  ///< the user named the place, so it is reported if nothing is there
   bool added = false;      ///< a release that a user added
   std::string named;       ///< path as the configuration or the environment names it
 };
@@ -69,18 +71,18 @@ struct Candidate {
 [[nodiscard]] Layout WheelsLayout(const std::string& site_packages);
 [[nodiscard]] Layout MultiarchLayout(const MultiarchPlace& place);
 
-/// Returns all places in search order, those that were asked for first.
+/// Returns all candidates in search order. Those that the user named come first.
 [[nodiscard]] std::vector<Candidate> Candidates(const SearchPlaces& places);
 
-/// Limit of the other spellings that are kept of one header directory.
+/// Maximum number of aliases (other paths) that are kept of one header directory.
 inline constexpr size_t kMaxAliases = 32;
 
-/// Returns the header directories of a layout that hold CUDA's headers of this major, or CCCL's,
-/// which have no major. They are in search order, with all spellings that come from the layout and
-/// from symlinks to its root.
+/// Returns the header directories of a layout in search order: those with CUDA's headers of this
+/// major version, and those with CCCL's headers, which have no major version of CUDA. Their aliases
+/// are all paths that come from the layout and from symlinks to its root.
 [[nodiscard]] std::vector<HeaderDirectory> FindHeaders(const Layout& layout, int major);
 
-/// Adds a spelling unless it is a duplicate, equals the path, or exceeds the limit.
+/// Adds an alias, unless it is known, is equal to the directory's path, or exceeds kMaxAliases.
 void AddAlias(HeaderDirectory& headers, const std::string& alias);
 
 }  // namespace cccl_cache::daemon

@@ -33,8 +33,8 @@ constexpr int kRoundsAtOnce = 2;  // limit for one toolchain: one comparison run
 struct Snapshot {
   ScanResult found;
   std::vector<ToolchainPtr> toolchains;  ///< the toolchains of found.present
-  /// Without the releases that users added, so that a user can't change the compiler of other
-  /// users' builds.
+  /// The toolchains for builds that name no id. They do not include releases that users added, so
+  /// that a user can't change the compiler of other users' builds.
   std::vector<ToolchainPtr> installed;
 
   /// Returns the toolchains that the selector may choose from.
@@ -85,8 +85,8 @@ Error ScanHangs() {
           kRetryAfter};
 }
 
-/// Gives a scan access to the daemon's store, compiler and log until End(): a scan may return from
-/// a hung file system after they are destroyed.
+/// Lets a scan use the daemon's store, compiler and log until End(). A scan that hangs in a file
+/// system may go on after those objects are destroyed, and must not use them then.
 class Lent final : public MetaStore, public Compiler {
  public:
   Lent(MetaStore& meta, Compiler& compiler, ToolchainRegistry::ReportFunction report)
@@ -115,7 +115,8 @@ class Lent final : public MetaStore, public Compiler {
     if (!ended_) report_(report);
   }
 
-  /// Waits for a call in progress. After it, the store, compiler and log are not used any more.
+  /// Waits for a call in progress. After the return, the store, compiler and log are not used any
+  /// more.
   void End() {
     const MutexLock lock(mutex_);
     ended_ = true;
@@ -142,12 +143,13 @@ class ToolchainRegistry::Scans : public std::enable_shared_from_this<Scans> {
                   [this](const ToolchainReport& told) { lent_.Report(told); }, options.probe_again},
                  lent_, lent_) {}
 
-  /// Returns the result of the last scan; null before the first one.
+  /// Returns the result of the last scan. Returns null before the end of the first scan.
   SnapshotPtr Current() {
     const MutexLock lock(mutex_);
     return snapshot_;
   }
-  /// Waits for the first scan. After a stop, returns a result without toolchains.
+  /// Waits for the end of the first scan and returns the last result. If the registry is stopped
+  /// first, returns a result without toolchains.
   SnapshotPtr FirstOrCurrent() {
     const MutexLock lock(mutex_);
     changed_.Wait(mutex_, [this]() REQUIRES(mutex_) { return snapshot_ != nullptr || stopped_; });
@@ -157,7 +159,7 @@ class ToolchainRegistry::Scans : public std::enable_shared_from_this<Scans> {
     const MutexLock lock(mutex_);
     return stopped_;
   }
-  /// Returns an error if the running scan counts as hung; none otherwise.
+  /// Returns an error if the running scan counts as hanging, and none otherwise.
   std::optional<Error> Hangs() {
     const MutexLock lock(mutex_);
     if (!hangs_) return std::nullopt;
@@ -176,8 +178,8 @@ class ToolchainRegistry::Scans : public std::enable_shared_from_this<Scans> {
     done();
   }
 
-  /// Scans, then again after each `interval`, and as soon as a caller waits, until a stop. A scan
-  /// that takes longer than `scan_time` counts as hung.
+  /// Scans repeatedly until a stop: after each `interval`, and as soon as a caller waits. A scan
+  /// that takes longer than `scan_time` counts as hanging.
   void Run(const std::stop_token& stop, std::chrono::milliseconds interval,
            std::chrono::milliseconds scan_time) {
     std::chrono::milliseconds pause{0};
@@ -190,7 +192,7 @@ class ToolchainRegistry::Scans : public std::enable_shared_from_this<Scans> {
       pause = scanning_ ? interval : std::min(interval, kRetryAfter);
       Waiting served = std::exchange(waiting_, {});
       changed_.WaitFor(mutex_, stop, scan_time, [this]() REQUIRES(mutex_) { return !scanning_; });
-      if (stop.stop_requested()) {  // End calls all of them back
+      if (stop.stop_requested()) {  // End() calls these callers back, too
         std::ranges::move(served, std::back_inserter(waiting_));
         return;
       }
@@ -204,8 +206,8 @@ class ToolchainRegistry::Scans : public std::enable_shared_from_this<Scans> {
     }
   }
 
-  /// Stops the scan. Returns when it has ended, or after 1 s; it then uses none of the objects in
-  /// `lent_`.
+  /// Stops the scan. Waits for its end, but at most 1 s. Even if it has not ended, it uses none of
+  /// the objects in `lent_` after the return.
   void StopScan() {
     static constexpr std::chrono::milliseconds kCourtesy{1'000};
     stop_.request_stop();
@@ -214,9 +216,9 @@ class ToolchainRegistry::Scans : public std::enable_shared_from_this<Scans> {
     changed_.WaitFor(mutex_, kCourtesy, [this]() REQUIRES(mutex_) { return !scanning_; });
   }
 
-  /// Keeps the callback of a caller that waits for a comparison. Returns the number by which
-  /// CallBack calls it; a stop calls it too. After a stop it is called at once, and none is
-  /// returned.
+  /// Keeps the callback of a caller that waits for the comparison of a toolchain. CallBack with the
+  /// returned number, or End, calls it. If the registry has stopped, calls it at once and returns
+  /// none.
   std::optional<uint64_t> Hold(std::function<void()> done) {
     {
       const MutexLock lock(mutex_);
@@ -243,7 +245,8 @@ class ToolchainRegistry::Scans : public std::enable_shared_from_this<Scans> {
     if (--calling_back_ == 0) changed_.NotifyAll();
   }
 
-  /// Calls all waiters back. After it no caller waits.
+  /// Calls the callbacks of all waiting callers, and returns after the last one. A caller that
+  /// comes later is called back at once.
   void End() {
     Waiting waiting;
     {
@@ -262,8 +265,8 @@ class ToolchainRegistry::Scans : public std::enable_shared_from_this<Scans> {
  private:
   using Waiting = std::vector<std::function<void()>>;
 
-  /// Starts a scan on a thread that nothing joins, because it may hang. Returns false if the system
-  /// has no room for the thread.
+  /// Starts a scan on a detached thread, because the scan may hang. Returns false if the system
+  /// can't start a thread.
   bool StartScan() {
     try {
       std::thread([self = shared_from_this()] { self->Scan(); }).detach();
@@ -272,7 +275,7 @@ class ToolchainRegistry::Scans : public std::enable_shared_from_this<Scans> {
       return false;
     }
   }
-  /// The result of a stopped scan is dropped.
+  /// Scans once. Keeps the result unless the scan was stopped.
   void Scan() {
     NameThread("toolchain scan");
     const SnapshotPtr former = Current();
@@ -303,7 +306,7 @@ class ToolchainRegistry::Scans : public std::enable_shared_from_this<Scans> {
   uint64_t last_held_ GUARDED_BY(mutex_) = 0;
   int calling_back_ GUARDED_BY(mutex_) = 0;  ///< number of CallBack calls in progress
   bool scanning_ GUARDED_BY(mutex_) = false;
-  bool hangs_ GUARDED_BY(mutex_) = false;    ///< the running scan counts as hung
+  bool hangs_ GUARDED_BY(mutex_) = false;    ///< the running scan has taken longer than scan_time
   bool stopped_ GUARDED_BY(mutex_) = false;  ///< the registry has stopped: callers are called back
                                              ///< at once
 };

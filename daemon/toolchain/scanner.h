@@ -27,31 +27,32 @@
 
 namespace cccl_cache::daemon {
 
-/// A toolchain, and the means to notice changes of its files since it was identified. If the kernel
-/// does not report its changes, its files are compared on threads that may hang, and the result is
-/// published to threads that must not wait. Thread-safe. Owned by shared_ptr, because a thread that
-/// hangs keeps it alive.
+/// A toolchain whose files have been identified. It detects changes of these files. If the kernel
+/// does not report changes, the files are compared with their recorded stamps on separate threads,
+/// because a file system may hang. Other threads read the result of the last comparison and do not
+/// wait. Thread-safe. Use a shared_ptr: a hanging thread keeps the object alive.
 class IdentifiedToolchain : public std::enable_shared_from_this<IdentifiedToolchain> {
  public:
-  /// Duration for which a result is valid, from the end of the comparison.
+  /// The result of a comparison is valid for this time after its end.
   static constexpr std::chrono::milliseconds kCounts{1'000};
-  /// Age of a result at which the next comparison is due; it ends before the result expires, so
-  /// that frequent callers never wait.
+  /// If the last result is older than this, a call of Known starts a new comparison. The old result
+  /// is still valid meanwhile, so frequent callers never wait.
   static constexpr std::chrono::milliseconds kDue{500};
 
   struct Parts {
     ToolchainPtr toolchain;
     Installation installation;
-    std::unique_ptr<InstallationWatch> watch;  ///< made before the survey
-    bool changes_are_reported = false;         ///< as in Survey
-    /// Compares the files and may hang, so it must own everything that it uses.
+    std::unique_ptr<InstallationWatch> watch;  ///< made before the survey, to miss no change
+    bool changes_are_reported = false;         ///< copy of Survey::changes_are_reported
+    /// Returns whether the files differ from the survey. It may hang and then outlive this object,
+    /// so it must own all data that it uses.
     std::function<bool()> differ;
   };
   enum class Verdict {
     kSame,
-    kChanged,  ///< permanent
-    kExpired,  ///< the last result is too old, and the next comparison has not ended
-    kHangs,    ///< the file system has not answered in time
+    kChanged,  ///< the files have changed; this verdict is permanent
+    kExpired,  ///< the last result is no longer valid, and the next comparison has not ended
+    kHangs,    ///< the file system did not answer the last comparison in time
   };
 
   explicit IdentifiedToolchain(Parts parts) : parts_(std::move(parts)) {}
@@ -63,24 +64,26 @@ class IdentifiedToolchain : public std::enable_shared_from_this<IdentifiedToolch
     return parts_.changes_are_reported && parts_.watch->complete();
   }
 
-  /// Returns the verdict without reading a file. If the kernel reports changes, it includes every
-  /// change that ended before the call. Otherwise it is the result of the last comparison; while
-  /// there are callers, `threads` repeat it.
+  /// Returns the verdict without reading a file. If the kernel reports changes, the verdict
+  /// includes every change that was complete before this call. Otherwise it is the result of the
+  /// last comparison, and this call starts the next comparison on `threads` if one is due.
   [[nodiscard]] Verdict Known(BlockingPool& threads);
-  /// Calls `done` once, on any thread, when Known has a current result: at once, or after a
-  /// comparison of all files that began after this call, or when the file system counts as hung.
-  /// In `threads` each toolchain has an account. Calls before a comparison begins share it.
+  /// Calls `done` once, on any thread, when Known has a valid result: at once if the kernel reports
+  /// changes, otherwise after a comparison that begins after this call. If the file system hangs,
+  /// `done` is called after the time limit of `threads`. All calls before the comparison begins
+  /// share it. Each toolchain has its own account in `threads`.
   void Look(BlockingPool& threads, std::function<void()> done);
   /// Returns whether the kernel reported a change; reads no file.
   [[nodiscard]] bool NotedChange() { return parts_.watch->Changed(); }
-  /// Compares the stamps of all files on this thread, even without events, and publishes the
-  /// result. Returns whether they differ.
+  /// Compares the stamps of all files on this thread, even if the kernel reported no change. Stores
+  /// the result for Known. Returns whether the stamps differ.
   bool StampsDiffer();
 
  private:
   using Waiting = std::shared_ptr<std::vector<std::function<void()>>>;
 
-  /// Lets no further callers join the comparison that these wait for.
+  /// Removes this list of callbacks from next_, so that later calls of Look start another
+  /// comparison.
   void Forget(const Waiting& waiting);
   [[nodiscard]] bool Due() const;
   [[nodiscard]] std::chrono::steady_clock::duration Age() const;
@@ -91,11 +94,12 @@ class IdentifiedToolchain : public std::enable_shared_from_this<IdentifiedToolch
   std::atomic<std::chrono::steady_clock::time_point> compared_at_{std::chrono::steady_clock::now()};
 
   mutable Mutex mutex_;
-  /// Callers that wait for the comparison that is queued and has not begun; null: there is none.
+  /// Callbacks for the end of the next comparison, which is queued and has not begun. Null: no
+  /// comparison is queued.
   Waiting next_ GUARDED_BY(mutex_);
 };
 
-/// One line for the log.
+/// One line for the daemon's log.
 struct ToolchainReport {
   bool warning = false;
   std::string text;
@@ -106,14 +110,14 @@ struct ScanResult {
   using IdentifiedPtr = std::shared_ptr<IdentifiedToolchain>;
 
   std::vector<IdentifiedPtr> present;     ///< newest first; equal versions in search order
-  std::vector<IdentifiedPtr> duplicates;  ///< same contents as an entry of `present`, in another
-                                          ///< place
+  std::vector<IdentifiedPtr> duplicates;  ///< installations with the same contents as an entry of
+                                          ///< `present`
   std::vector<RejectedToolchain> rejected;
   bool unsettled = false;  ///< a toolchain was rejected because its files changed during the scan
 };
 
-/// Finds, identifies and probes all toolchains. Reuses the entries of the former scan that did not
-/// change. Not thread-safe.
+/// Finds, identifies and probes all toolchains. It keeps the entries of the previous scan whose
+/// files have not changed. Not thread-safe.
 class ToolchainScanner {
  public:
   using ReportFunction = std::function<void(const ToolchainReport&)>;
@@ -122,12 +126,13 @@ class ToolchainScanner {
     SearchPlaces places;
     uid_t own_uid = 0;
     ReportFunction report;
-    std::chrono::milliseconds probe_again;  ///< as in CapabilityProbe
+    std::chrono::milliseconds probe_again;  ///< see CapabilityProbe
   };
 
   ToolchainScanner(Setup setup, MetaStore& meta, Compiler& compiler);
 
-  /// Must not be used if `stop` was requested.
+  /// Returns the toolchains that are installed now. `former` is the result of the previous scan. If
+  /// `stop` is requested, the result is incomplete and must not be used.
   ScanResult Scan(const ScanResult& former, const std::stop_token& stop);
 
  private:
@@ -137,7 +142,7 @@ class ToolchainScanner {
     Result<IdentifiedPtr> entry;
     bool unsettled = false;  ///< no entry, because the files changed during the scan
   };
-  /// Returns the former entry if it is still valid, else a new one.
+  /// Returns the entry of the previous scan if its files have not changed, else a new entry.
   Look EntryOf(const Installation& installation, const ScanResult& former,
                const std::stop_token& stop);
   Look IdentifyAgain(const Installation& installation, const std::stop_token& stop);

@@ -35,15 +35,17 @@ Error Invalid(std::string message) { return {ErrorCode::kInvalidRequest, std::mo
 
 Error Missing(std::string message) { return {ErrorCode::kToolchainNotFound, std::move(message)}; }
 
-/// Returns a client's text in quotes, cut to a length that suits a message.
+/// Returns a client's text in quotes for an error message. Long texts are cut, and control
+/// characters become '?'.
 std::string Quoted(std::string_view word) {
   std::string quoted = "\"";
   for (const char c : word.substr(0, kMaxShown)) quoted += c < ' ' || c == 0x7f ? '?' : c;
   return quoted + "\"";
 }
 
-/// Returns the first toolchain that `fits` and has the library. The error says which of the two
-/// conditions no toolchain meets.
+/// Returns the first toolchain for which `fits` returns true and which has the library for
+/// `wish.kind`. The error says whether no toolchain fits or the fitting ones lack the library.
+/// `what` describes the toolchain in the message.
 Result<ToolchainPtr> First(std::span<const ToolchainPtr> present, const ToolchainWish& wish,
                            const std::string& what,
                            const std::function<bool(const Toolchain&)>& fits) {
@@ -84,7 +86,8 @@ Result<ToolchainPtr> ById(std::span<const ToolchainPtr> present, const Toolchain
   return First(present, wish, "toolchain " + Quoted(wish.selector.id), fits);
 }
 
-/// Prefers the file that the client names to a file with the same bytes elsewhere.
+/// Returns the toolchain that has the client's library. A toolchain with the same file has
+/// precedence over one with an equal file at another path.
 Result<ToolchainPtr> ByLibrary(std::span<const ToolchainPtr> present, const ToolchainWish& wish) {
   const std::string_view known = std::string_view(wish.selector.id).substr(kLibraryMark.size());
   const size_t comma = known.find(',');
@@ -121,9 +124,9 @@ Result<ToolchainPtr> ByVersion(std::span<const ToolchainPtr> present, const Tool
                });
 }
 
-/// Returns the first toolchain that fits and whose PTX the driver accepts: a driver accepts PTX up
-/// to its own version. Otherwise returns the first one that fits, because the driver may accept its
-/// cubins.
+/// Returns the first fitting toolchain whose version is not above the driver's: a driver loads PTX
+/// up to its own version only. If there is none, returns the first fitting toolchain, because the
+/// driver may still load cubins of it.
 Result<ToolchainPtr> ForDriver(std::span<const ToolchainPtr> present, const ToolchainWish& wish,
                                const std::string& what,
                                const std::function<bool(const Toolchain&)>& fits) {

@@ -12,30 +12,30 @@
 
 namespace cccl_cache::daemon {
 
-/// The toolchain that one request asks for.
+/// The attributes of the toolchain that a request asks for.
 struct ToolchainWish {
   const ToolchainSelector& selector;
   uint32_t driver_version = 0;
   BuildKind kind = BuildKind::kNvrtc;
 };
 
-/// Least number of hexadecimal digits of an abbreviated id.
+/// Minimum number of hexadecimal digits in an abbreviated toolchain id.
 inline constexpr size_t kShortestId = 8;
 
-/// Returns whether the client names the toolchain by one of its own libraries.
+/// Returns whether the selector identifies the toolchain by a library that the client has loaded.
 [[nodiscard]] inline bool IsByLibrary(const ToolchainSelector& selector) {
   return selector.id.starts_with(kLibraryMark);
 }
 
-/// Returns the toolchain that serves a request, as described at Toolchains::Select. `present` is
-/// newest first; of equal versions the first in search order wins. kInvalidRequest: the selector is
-/// malformed or ambiguous. kToolchainNotFound: no toolchain fits; NotFound() adds the list to the
-/// error.
+/// Returns the toolchain that serves a request; see Toolchains::Select. `present` is sorted by
+/// version, newest first; of equal versions the first one is chosen. kInvalidRequest: the selector
+/// is malformed or ambiguous. kToolchainNotFound: no toolchain matches. The caller extends that
+/// error with NotFound().
 [[nodiscard]] Result<ToolchainPtr> Choose(std::span<const ToolchainPtr> present,
                                           const ToolchainWish& wish);
 
-/// Returns kToolchainNotFound for `why`, with the present and the rejected toolchains and the
-/// remedy.
+/// Returns the error kToolchainNotFound. Its message consists of `why`, a list of the present and
+/// the rejected toolchains, and advice for the user.
 [[nodiscard]] Error NotFound(const std::string& why, std::span<const ToolchainPtr> present,
                              std::span<const RejectedToolchain> rejected);
 

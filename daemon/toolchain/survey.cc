@@ -24,8 +24,8 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Returns whether inotify reports every change on the path's file system: true if only this host
-/// can change it, and for read-only images (squashfs, erofs).
+/// Returns whether inotify reports every change on the file system of this path. That is true for
+/// local file systems, which no other host can change, and for read-only images (squashfs, erofs).
 bool ChangesAreReported(const std::string& path) {
   static constexpr std::array<uint32_t, 10> kLocal = {
       EXT4_SUPER_MAGIC, kXfsMagic,   kBtrfsMagic,           kZfsMagic,      kF2fsMagic,
@@ -45,24 +45,25 @@ OpenDirectory Open(const std::string& path) {
   return OpenDirectory(fd < 0 ? nullptr : fdopendir(fd));
 }
 
-/// The position of the walk: the directory's real path, and its name relative to the top ("" or
-/// "cub/").
+/// The directory that the walk visits: its real path, and its name relative to the top directory
+/// ("" or "cub/").
 struct Place {
   std::string path;
   std::string prefix;
   int depth = 0;
 };
 
-// Limits of the files in one header directory, and of its depth.
+// Limits for the tree below one header directory: the number of entries, and the depth.
 constexpr int kMaxHeaderFiles = 100'000;
 constexpr int kMaxHeaderDepth = 32;
 
-/// Called for each regular file with its name relative to the directory, its path and its status.
+/// A function that is called for each regular file. `name` is relative to the header directory;
+/// `path` is absolute.
 using HeaderVisitor =
     std::function<void(std::string name, std::string path, const struct statx& status)>;
 
-/// Visits all regular files below a trusted directory, in no order, also through symlinks. Fails if
-/// any of them can't be trusted or the tree is too large.
+/// Visits all regular files below a trusted directory and follows symlinks. The order is
+/// unspecified. Fails if another user can change one of the files, or if the tree is too large.
 class HeaderWalk {
  public:
   HeaderWalk(uid_t own_uid, LookupObserver* observer, const HeaderVisitor& visit)
@@ -114,8 +115,9 @@ class HeaderWalk {
     return VisitTarget(place, path, status, name);
   }
 
-  /// A symlink's target counts under the symlink's name, wherever it is. A dangling symlink is no
-  /// header; the observer notices if its target appears later.
+  /// Visits the target of a symlink under the symlink's name, even if the target is outside the
+  /// header directory. A dangling symlink is skipped; the observer reports it if its target appears
+  /// later.
   Status VisitLink(const Place& place, const std::string& link, const char* name) {
     Result<TrustedPath> target = FollowTrusted(link, own_uid_, PathRole::kHolder, observer_);
     if (target.ok()) {
@@ -215,7 +217,8 @@ class Surveyor {
     return HeaderWalk(own_uid_, observer_, visit).Walk({top->path, "", 0});
   }
 
-  /// Returns the aliases that no other user can redirect.
+  /// Returns those aliases of the header directory that only root and the daemon's user can
+  /// redirect.
   std::vector<std::string> TrustedAliases(const HeaderDirectory& headers,
                                           const struct stat& status) {
     std::vector<std::string> trusted;
@@ -259,7 +262,7 @@ class Surveyor {
   [[nodiscard]] std::optional<Digest> ComponentStampOf(const SurveyedPart& part) const {
     if (part.files.empty() || !part.stamps_prove) return std::nullopt;
     std::vector<std::string> stamps;
-    // Sorted by name, the library comes last; DigestOfStamps has it first.
+    // The files are sorted by name, so the library is last. DigestOfStamps expects it first.
     for (auto file = part.files.rbegin(); file != part.files.rend(); ++file) {
       stamps.push_back(stamps_.TextOf(file->stamp));
     }
@@ -271,7 +274,7 @@ class Surveyor {
   StampReader stamps_;
   Survey survey_;
   std::optional<std::string> gone_;  ///< a file that was removed during the survey
-  std::set<uint64_t> devices_;       ///< devices that were queried
+  std::set<uint64_t> devices_;       ///< devices that ChangesAreReported has checked
 };
 
 }  // namespace

@@ -20,40 +20,47 @@
 namespace cccl_cache::daemon {
 
 struct SurveyedFile {
-  std::string name;  ///< name within its part, not its place: "builtins", "0/cub/cub.cuh"
-  std::string path;  ///< absolute, symlinks resolved, except those inside a header directory
+  std::string name;  ///< "builtins"; of a header "0/cub/cub.cuh": 0 is the header directory
+  std::string path;  ///< absolute; all symlinks are resolved
   ContentStamp stamp;
 };
 
-/// Files that are hashed together.
+/// Files whose contents together have one digest.
 struct SurveyedPart {
-  /// Part of the identity besides the files: the nesting of header directories.
+  /// For headers: a text about which header directories lie inside which others. It is a part of
+  /// the toolchain's id.
   std::string shape;
   std::vector<SurveyedFile> files;  ///< sorted by name
-  bool linked = false;              ///< for headers: a symlink leads to a file elsewhere
-  /// The stamp of each file identifies its contents, also later and for other processes.
+  bool linked = false;              ///< for headers: whether a file was reached by a symlink
+  /// Whether an unchanged stamp proves unchanged contents, for each file. If so, a digest that is
+  /// stored with the stamp stays valid, also in other processes.
   bool stamps_prove = true;
-  Digest stamps;  ///< digest of names and stamps; changes at each boot of the machine
-  /// For a library's part: DigestOfStamps, the library first; none: the stamps are not trusted.
+  Digest stamps;  ///< digest of all names, paths and stamps; differs after each boot
+  /// DigestOfStamps of a library and the files it loads. None for headers, and if the stamps prove
+  /// nothing (`stamps_prove`).
   std::optional<Digest> component_stamp;
 };
 
-/// All files of one installation with their stamps; each file was checked for trust.
+/// The stamps of all files of one installation. Only root and the daemon's user can change these
+/// files.
 struct Survey {
-  SurveyedPart nvrtc;  ///< library and builtins
+  SurveyedPart nvrtc;  ///< libnvrtc and its builtins
   SurveyedPart headers;
   SurveyedPart nvjitlink;
-  SurveyedPart nvvm;                                ///< library and libdevice
-  std::vector<HeaderDirectory> header_directories;  ///< with the aliases that can be trusted
+  SurveyedPart nvvm;                                ///< libnvvm and libdevice
+  std::vector<HeaderDirectory> header_directories;  ///< with those aliases that no other user can
+                                                    ///< redirect
   int64_t newest_change_ns = 0;
-  /// The local kernel reports every change of a file, because no other host can write there.
+  /// Whether the local kernel reports every change of a file. It does if no other host can write to
+  /// the file systems.
   bool changes_are_reported = true;
-  Digest stamps;  ///< digest over all parts and aliases
+  Digest stamps;  ///< digest over all parts, header directories and aliases
 };
 
-/// Reads the stamp of every file of an installation, not its contents. The error names the file or
-/// directory that can't be trusted or is missing. Skips header directories named __pycache__, whose
-/// contents depend on when Python ran; the worker does not read them either.
+/// Reads the stamps of all files of an installation, but not their contents. Fails if a file or
+/// directory is missing or another user can change it; the message has its path. `observer` is
+/// called for each look-up; it may be null. Skips header directories named __pycache__, because
+/// their contents change when Python runs. Workers do not read them either.
 [[nodiscard]] Result<Survey> TakeSurvey(const Installation& installation, uid_t own_uid,
                                         LookupObserver* observer);
 

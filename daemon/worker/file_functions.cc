@@ -24,23 +24,24 @@
 #include "daemon/worker/files/memory_files.h"
 #include "daemon/worker/files/real_files.h"
 
-// This executable defines and exports (file_functions.list) the file functions that CUDA's
-// compilers import. The dynamic linker searches the executable first, so libraries opened later
-// call these. NVRTC and nvJitLink 12 and 13, and libNVVM 4, import: fopen, fopen64, open, __xstat,
-// __lxstat, access, opendir, readlink, realpath, getcwd, statfs, unlink, remove, mkdir, rmdir,
-// chdir, dlopen, mmap. The other functions are the names that glibc 2.33 and later use for the same
-// calls. Each function fails as POSIX says: -1 or null, with errno.
+// This executable defines and exports (file_functions.list) the file functions of the C library
+// that CUDA's compilers call. The dynamic linker searches the executable first, so that libraries
+// that are loaded later call the functions below. NVRTC and nvJitLink 12 and 13, and libNVVM 4,
+// import: fopen, fopen64, open, __xstat, __lxstat, access, opendir, readlink, realpath, getcwd,
+// statfs, unlink, remove, mkdir, rmdir, chdir, dlopen, mmap. The other functions below have the
+// names that glibc 2.33 and later use for the same calls. On failure each function returns what
+// POSIX requires (-1 or null) and sets errno.
 
 namespace cccl_cache::daemon {
 namespace {
 
 FileView* current_view = nullptr;
 
-/// A directory that a job reads. The C library's own directory functions stat it by name, which the
-/// sandbox forbids.
+/// A directory that a compiler reads during a job. The directory functions of the C library can't
+/// be used, because they call stat with a name, which the sandbox forbids.
 class JobDirectory {
  public:
-  /// An invalid descriptor means an empty directory.
+  /// `fd`: becomes owned. If it is invalid, the directory is empty.
   explicit JobDirectory(int fd) : fd_(fd) {}
 
   /// Returns the next entry, or null at the end.
@@ -67,8 +68,8 @@ class JobDirectory {
 
 static_assert(sizeof(dirent) == sizeof(dirent64));
 
-/// Returns the JobDirectory behind a DIR: a compiler treats the result of opendir as opaque. Only
-/// for calls while a job runs.
+/// Returns the JobDirectory to which a DIR pointer really points. opendir returns such pointers
+/// during a job only; a compiler does not look into a DIR.
 JobDirectory* Mine(DIR* directory) { return reinterpret_cast<JobDirectory*>(directory); }
 
 int Answer(int answer) {
@@ -87,7 +88,7 @@ int StatFile(const char* name, struct stat* status, bool follow) {
   return Answer(real_files::StatAt(AT_FDCWD, name, status, follow ? 0 : AT_SYMLINK_NOFOLLOW));
 }
 
-/// Returns the flags of open(2) for a mode of fopen(3); -1: not a mode.
+/// Returns the flags of open(2) for a mode of fopen(3). -1: the mode is invalid.
 int FlagsOf(const char* mode) {
   const bool update = strchr(mode, '+') != nullptr;
   const int access = update ? O_RDWR : O_WRONLY;
@@ -121,19 +122,21 @@ FILE* OpenStream(const char* name, const char* mode) {
   return fd < 0 ? nullptr : fdopen(fd, mode);
 }
 
-/// Returns whether a name is absolute or relative to the working directory. A compiler has no other
-/// directory descriptor.
+/// Returns whether a name is absolute or relative to the working directory. No compiler passes the
+/// descriptor of another directory.
 bool FromWorkingDirectory(int directory, const char* name) {
   return directory == AT_FDCWD || name[0] == '/';
 }
 
-/// Returns whether a job runs, and sets errno if so: no job may change a directory.
+/// Returns whether a job runs; if so, sets errno to EACCES. Called by functions that change
+/// directories, which a job must not do.
 bool RefuseInJob() {
   if (current_view != nullptr) errno = EACCES;
   return current_view != nullptr;
 }
 
-/// Returns the path as realpath does, in `buffer` or newly allocated.
+/// Returns the path as realpath(3) does: in `buffer`, or if `buffer` is null, in memory that the
+/// caller frees. An empty path fails with ENOENT.
 char* ResolvedInto(const std::string& path, char* buffer) {
   if (path.empty() || path.size() >= PATH_MAX) {
     errno = ENOENT;
@@ -266,7 +269,7 @@ char* getcwd(char* buffer, size_t size) noexcept {
 }
 
 DIR* opendir(const char* name) {
-  // opendir never returns null in a job, because NVRTC crashes on null.
+  // During a job, opendir never returns null, because NVRTC crashes on null.
   if (current_view != nullptr) {
     return reinterpret_cast<DIR*>(new JobDirectory(current_view->OpenDirectory(name)));
   }
@@ -327,8 +330,8 @@ void* mmap64(void* address, size_t length, int protection, int flags, int fd,
   return mmap(address, length, protection, flags, fd, offset);
 }
 
-/// SharedLibrary has loaded every library that a compiler may use. A compiler gets no other
-/// library, not even the driver, which NVRTC opens to find its own cache.
+/// Finds only libraries that SharedLibrary has loaded, and loads no others. NVRTC would otherwise
+/// load the driver to find its own cache.
 void* dlopen(const char* name, int flags) noexcept {
   return dlmopen(LM_ID_BASE, name, name == nullptr ? flags : flags | RTLD_NOLOAD);
 }

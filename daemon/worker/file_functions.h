@@ -6,9 +6,10 @@
 
 namespace cccl_cache::daemon {
 
-/// Makes the file functions that the compilers call in this executable answer from `view`, which
-/// must outlive its use. Null: they call the kernel. To be called while no other thread is in these
-/// functions. They have no argument for the view, so it is the process's one global state.
+/// From now on the file functions that the compilers call in this executable return the files of
+/// `view`. Null: they return the files of the kernel. `view` must outlive its use. The view is
+/// global state of the process, because these functions have no argument for it. Call this only
+/// while no other thread calls a file function.
 void UseFileView(FileView* view);
 
 }  // namespace cccl_cache::daemon

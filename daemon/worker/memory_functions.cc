@@ -33,7 +33,7 @@ void* calloc(size_t count, size_t size) noexcept { return Noted(__libc_calloc(co
 
 void* realloc(void* memory, size_t size) noexcept {
   void* const moved = __libc_realloc(memory, size);
-  return size == 0 ? moved : Noted(moved);  // size 0 frees the memory
+  return size == 0 ? moved : Noted(moved);  // null is no failure: size 0 frees the memory
 }
 
 void* memalign(size_t alignment, size_t size) noexcept {

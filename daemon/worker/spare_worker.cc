@@ -20,10 +20,11 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Limit of the bytes that a spare worker touches in advance.
+/// Maximum of TouchedBytes::For, in bytes.
 constexpr size_t kMaxBytes = 256u << 20;
-/// Touched memory counts as the job's memory, even if it is not used. The daemon compares that with
-/// the limit when a job failed, so touched memory must be a small part of the limit.
+/// TouchedBytes::For returns at most the job's memory limit divided by this number. Touched memory
+/// counts as memory of the job even if the job does not use it. When a job fails, the daemon
+/// compares the job's memory with the limit, so touched memory must be a small part of it.
 constexpr size_t kShareOfLimit = 16;
 
 [[noreturn]] void WaitForWork(const FileDescriptor& socket, size_t touched_bytes,
@@ -31,23 +32,22 @@ constexpr size_t kShareOfLimit = 16;
   role.Begin();
   TouchHeap(touched_bytes, socket.get());
   Result<Packet> request = ReceivePacket(socket.get());
-  if (!request) _exit(kExitNotStarted);  // a lost request: the daemon tries again
+  if (!request) _exit(kExitNotStarted);  // no request came: the daemon starts the job again
   if (!request->end) role.Work(*std::move(request));
   _exit(0);
 }
 
-/// Limit of the allocations that the allocator serves from its heap. Larger ones get a mapping of
-/// their own, which is unmapped when they are freed.
+/// Larger allocations do not come from the heap: malloc maps memory for each of them and unmaps it
+/// when it is freed.
 constexpr int kMaxOfHeap = 32 << 20;
-/// Bytes touched between two checks of the socket: a few ms at most.
+/// Bytes that are touched between two checks of the socket. They take a few ms at most.
 constexpr size_t kPieceBytes = 2u << 20;
 constexpr size_t kPageBytes = 4096;
-/// Bytes of the compilers' files that a worker has in memory at its end.
+/// Estimated bytes of the compilers' files in the memory of a worker at its end.
 constexpr size_t kBytesOfFiles = 32u << 20;
-/// Bytes of an allocation that extends the heap: more than the 2 MiB with which the C library
-/// starts one.
+/// Size of an allocation that surely extends the heap: the heap begins with at most 2 MiB.
 constexpr size_t kBytesToExtend = 4u << 20;
-/// Bytes that the zygote needs from the heap between two jobs: a few packets.
+/// Free bytes of the heap that the zygote keeps for itself. It needs memory for a few packets.
 constexpr size_t kBytesOfZygote = 4 * kMaxPacketBytes;
 
 bool IsReadable(int socket) {
@@ -71,7 +71,7 @@ std::optional<SpareWorker> SpareWorker::Fork(size_t touched_bytes, Role& role) {
   if (pid != 0) refused_memory.HideFromOthers();
   if (pid < 0) return std::nullopt;
   if (pid > 0) return SpareWorker(pid, std::move(refused_memory), std::move(here));
-  here.Close();  // otherwise the child would never see the end of file
+  here.Close();  // If the child kept this end, it would never read an end of file.
   WaitForWork(there, touched_bytes, role);
 }
 
@@ -85,13 +85,13 @@ size_t InheritedBytes() {
   std::ifstream statm("/proc/self/statm");
   size_t all = 0;
   size_t resident = 0;
-  size_t of_files = 0;  // in pages, as proc(5) says
+  size_t of_files = 0;  // proc(5): the numbers are pages
   if (!(statm >> all >> resident >> of_files) || of_files > resident) return 0;
   return (resident - of_files) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
 }
 
-// Touched memory counts in a worker's peak, used or not. So the estimate is three quarters of the
-// peak, or it could never fall.
+// A worker's peak includes touched memory that was not used. With the whole peak as the next
+// estimate, the estimate could never fall, so it is three quarters of the peak.
 void TouchedBytes::Learn(size_t worker_bytes, size_t inherited_bytes, bool has_pch) {
   const size_t own = inherited_bytes + kBytesOfFiles;
   const bool has_own = !has_pch && worker_bytes > own;
@@ -104,7 +104,8 @@ size_t TouchedBytes::For(size_t memory_bytes) const {
 
 HeapSetAside SetHeapAside() {
   HeapSetAside memory;
-  // More than is free, so the allocator extends its heap up to the end of a huge page.
+  // This exceeds the free memory of the heap, so malloc extends the heap, up to the end of a huge
+  // page.
   memory[0] = std::make_unique_for_overwrite<char[]>(kBytesToExtend);
   const uintptr_t taken = reinterpret_cast<uintptr_t>(memory[0].get()) + kBytesToExtend;
   const uintptr_t end = reinterpret_cast<uintptr_t>(sbrk(0));

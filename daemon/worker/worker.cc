@@ -24,8 +24,8 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Files in memory of one job, made in advance because RLIMIT_DATA does not count them. NVRTC has
-/// been seen to use one at a time.
+/// Number of memory files of a job. They are made before the sandbox, which forbids new ones
+/// because RLIMIT_DATA does not count them. NVRTC has been observed to use one at a time.
 constexpr size_t kMemoryFiles = 8;
 /// For a job with a precompiled header, whose files may be larger (isolation.cc).
 constexpr size_t kMemoryFilesWithPch = 2;
@@ -48,8 +48,8 @@ uint64_t PeakResidentBytes() {
   return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
 }
 
-/// Enters the sandbox before the job is read. The daemon decides whether a user's worker may run
-/// without one.
+/// Enters the sandbox, and returns the job's scratch files. The job is not read before that. If the
+/// kernel has no seccomp, the worker exits unless the daemon permits a worker without one.
 std::vector<FileDescriptor> EnterSandbox(const WorkerSetup& setup) {
   const bool none = setup.sandbox.kind() == SandboxKind::kNone;
   if (none && !setup.may_lack_sandbox) RefuseOutsideSandbox();
@@ -86,18 +86,19 @@ void Send(const WorkerReply& reply) {
 
 void RunWorker(const WorkerSetup& setup) {
   if (!Isolate(setup.limits)) Refuse();
-  const std::string_view bytes = MapJob(setup.job);  // a sandboxed process maps no files
+  const std::string_view bytes = MapJob(setup.job);  // before the sandbox, which forbids to map
+                                                     // files
   PchFile pch(setup.pch, setup.pch_use);
   std::vector<FileDescriptor> scratch = EnterSandbox(setup);
   pch.Renumber(kPchFd);
   Result<WorkerJob> job = DecodeJob(bytes);
   if (!job) Refuse();
-  // Without Landlock the worker opens no files, so it asks the daemon for the toolchain's headers
-  // too.
+  // Without Landlock the worker must not open files. Without mounts, it asks the daemon for the
+  // toolchain's headers too.
   if (setup.sandbox.kind() == SandboxKind::kOpensNothing) job->mounts.clear();
   Send(RunWithFileView(*job, setup, {.pch = &pch, .scratch = std::move(scratch)}));
   _exit(
-      0);  // without destructors and exit handlers: they are the zygote's, and NVRTC's delete files
+      0);  // without the exit handlers of the zygote: those which NVRTC registered may delete files
 }
 
 void ReservePchHeap(const NvrtcLibrary& nvrtc) {
@@ -105,7 +106,8 @@ void ReservePchHeap(const NvrtcLibrary& nvrtc) {
       nvrtc.set_pch_heap_size(kPchHeapBytes) != NvrtcLibrary::kSuccess) {
     return;
   }
-  // The library reserves the memory when it parses a header for the first time.
+  // The library reserves the memory during the first compile with a precompiled header. So this job
+  // writes one.
   const FileDescriptor memory(memfd_create("warm-up", MFD_CLOEXEC));
   if (!memory.valid()) return;
   WorkerJob job;

@@ -11,7 +11,7 @@
 
 namespace cccl_cache::daemon {
 
-/// The things that a worker inherits from its zygote.
+/// The objects and descriptors that a worker gets from its zygote.
 struct WorkerSetup {
   const CompilerLibraries& libraries;
   const std::vector<std::string>& trusted_directories;
@@ -19,20 +19,20 @@ struct WorkerSetup {
   IsolationLimits limits;
   bool may_lack_sandbox = false;
   PchUse pch_use = PchUse::kNone;
-  int job = -1;    ///< sealed memfd
-  int reply = -1;  ///< stream socket
-  int files = -1;  ///< packet socket for questions about files; -1: there are none
-  int pch = -1;    ///< memfd; -1: there is none
+  int job = -1;    ///< sealed memfd with the job
+  int reply = -1;  ///< stream socket for the reply
+  int files = -1;  ///< packet socket for questions about files; -1: the job asks none
+  int pch = -1;    ///< memfd of the precompiled header; -1: the job has none
   int null_device = -1;
 };
 
-/// Runs a worker in the forked child: isolation, sandbox, one job, one reply, exit.
+/// The main function of a worker, which runs in a forked child. It isolates the process, enters the
+/// sandbox, runs one job, sends the reply and exits.
 [[noreturn]] void RunWorker(const WorkerSetup& setup);
 
-/// Makes the library reserve the memory for precompiled headers. All processes forked from this one
-/// then have it at the same address, so that each can read a header that another one has written.
-/// Reserves address space only. If the library can't do this, jobs that write a precompiled header
-/// fail, and all others work.
+/// Makes the library reserve address space for precompiled headers. All processes that are forked
+/// later have it at the same address, so each can read a header that another one has written. If
+/// the library can't reserve it, jobs that write a precompiled header fail, and other jobs work.
 void ReservePchHeap(const NvrtcLibrary& nvrtc);
 
 }  // namespace cccl_cache::daemon

@@ -34,26 +34,25 @@ namespace cccl_cache::daemon {
 namespace {
 
 constexpr size_t kSpawnFds = 3;
-/// How long a spare worker waits for the next build, in milliseconds. It holds memory, so an idle
-/// node ends it.
+/// Milliseconds after which a spare worker without a job is ended, because it holds memory.
 constexpr int kSparePatience = 30'000;
 
 Error SystemErrorOf(const char* what) {
   return Error{ErrorCode::kUnavailable, std::string(what) + ": " + strerror(errno)};
 }
 
-/// Returns the bytes of address space that a compile may reserve beyond its memory: the C library
-/// reserves up to 128 MiB for the heap of each thread. Bounded, because pages that are only read
-/// take page tables, and RLIMIT_DATA does not count a stack that was moved.
+/// Returns the bytes of address space that a compile may reserve without using them: the C library
+/// reserves up to 128 MiB per thread for heaps. They must be limited: pages that are only read need
+/// page tables, and RLIMIT_DATA does not count a stack that was moved.
 uint64_t UnusedAddresses() {
   constexpr uint64_t kOfProcess = 4ull << 30;
   constexpr uint64_t kOfThread = 192ull << 20;
   return kOfProcess + kOfThread * static_cast<uint64_t>(std::max(get_nprocs_conf(), 1));
 }
 
-/// Makes the kernel kill a compile, rather than the daemon or its users' processes, when the
-/// machine runs out of memory. Must run before the process becomes non-dumpable, because this file
-/// then belongs to root. Best effort.
+/// If the machine runs out of memory, this makes the kernel kill a compile, and not the daemon or
+/// processes of its users. Call this while the process is dumpable: later, its file in /proc
+/// belongs to root. Errors are ignored.
 void OfferToOutOfMemoryKiller() {
   constexpr int kScore = 500;
   const FileDescriptor file(real_files::Open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC, 0));
@@ -65,14 +64,14 @@ void OfferToOutOfMemoryKiller() {
   [[maybe_unused]] const ssize_t written = pwrite(file.get(), score.data(), score.size(), 0);
 }
 
-/// Clears the environment, the time zone and the working directory, which the compilers read, so
-/// that they reveal nothing about the daemon.
+/// Clears the environment variables, the time zone and the working directory. The compilers read
+/// them, so they must not reveal anything about the daemon.
 void NeutraliseSurroundings() {
   clearenv();
   setenv("TZ", "UTC0", 1);
   tzset();
   umask(077);
-  // Fails only if "/" can't be entered, and then nothing depends on it.
+  // An error is ignored: nothing depends on the working directory.
   [[maybe_unused]] const long moved = syscall(SYS_chdir, "/");
 }
 
@@ -85,15 +84,16 @@ Result<ZygoteHello> ReceiveHello(int control) {
   return Error{ErrorCode::kUnavailable, "the daemon's first message is not a hello"};
 }
 
-/// To be called on a thread of its own. A worker, forked on another thread, then does not allocate
-/// from this thread's heap and so does not copy the pages that the warm-up freed (decision 10).
+/// Loads the compilers and warms them up. Call it on a separate thread, which has a heap of its
+/// own. Workers are forked on another thread and use that thread's heap, so they need not copy the
+/// pages that the warm-up used and freed (decision 10).
 Result<CompilerLibraries> LoadLibrariesHere(const ZygoteHello& hello) {
   Result<CompilerLibraries> libraries = CompilerLibraries::Load(hello);
   if (libraries && libraries->nvrtc) {
     if (Status warm = libraries->nvrtc->WarmUp(); !warm) return warm.error();
     ReservePchHeap(*libraries->nvrtc);
   }
-  constexpr int kThreads = 2;  // this one, and the one that forks
+  constexpr int kThreads = 2;  // this thread and the zygote's main thread
   if (libraries && OwnThreads() != kThreads) {
     return Error{
         ErrorCode::kUnavailable,
@@ -109,8 +109,8 @@ Result<CompilerLibraries> LoadLibraries(const ZygoteHello& hello) {
   return *std::move(libraries);
 }
 
-/// The zygote never reads a client's bytes, but it gives up rights because its workers inherit
-/// them.
+/// Gives up rights so that the workers, which inherit this, do not have them. The zygote itself
+/// never reads a client's bytes.
 Status RenounceRights() {
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return SystemErrorOf("PR_SET_NO_NEW_PRIVS");
   if (prctl(PR_SET_DUMPABLE, 0) != 0) return SystemErrorOf("PR_SET_DUMPABLE");
@@ -140,12 +140,12 @@ uint64_t ResidentBytes(const rusage& usage) {
   return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
 }
 
-/// Sends the status. An error is ignored: the daemon may be gone.
+/// Sends the status. Errors are ignored, because the daemon may be gone.
 void Report(int status_socket, const StatusMessage& message, std::span<const int> fds = {}) {
   [[maybe_unused]] const Status sent = SendPacket(status_socket, EncodeStatusMessage(message), fds);
 }
 
-/// Lets all other processes run first. Best effort.
+/// Gives this process the lowest scheduling priority (SCHED_IDLE). Errors are ignored.
 void YieldToAll() {
   const sched_param none{};
   [[maybe_unused]] const int ignored = sched_setscheduler(0, SCHED_IDLE, &none);
@@ -155,7 +155,8 @@ size_t FdsBeforeFiles(const SpawnRequest& request) {
   return request.pch == PchUse::kNone ? kSpawnFds : kSpawnFds + 1;
 }
 
-/// Returns whether a request has all descriptors that it needs, and at most a files socket more.
+/// Returns whether the number of descriptors is right: all that the request needs, with or without
+/// a files socket.
 bool CountFits(const SpawnRequest& request, size_t fds) {
   return fds == FdsBeforeFiles(request) || fds == FdsBeforeFiles(request) + 1;
 }
@@ -166,7 +167,7 @@ void RestoreSignals() {
   sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-/// Returns the number after `label` in /proc/self/status; 0 if there is none.
+/// Returns the number after `label` in /proc/self/status. 0: the file has no such label.
 uint64_t StatusNumber(std::string_view label) {
   const FileDescriptor file(real_files::Open("/proc/self/status", O_RDONLY | O_CLOEXEC, 0));
   const std::string text = ReadAll(file.get()).value_or("");
@@ -252,7 +253,7 @@ void Zygote::Spawn(Packet packet, bool has_pch) {
   const pid_t pid = StartWorker(packet, worker);
   FileDescriptor& status = packet.fds[2];
   if (pid < 0) return Report(status.get(), SpawnFailed{std::string("fork: ") + strerror(errno)});
-  // The pid can't be reused before the worker is reaped.
+  // Until the worker is reaped, no other process can get its pid.
   const FileDescriptor pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   if (!pidfd.valid()) {
     Report(status.get(), SpawnFailed{std::string("pidfd_open: ") + strerror(errno)});
@@ -282,7 +283,7 @@ Status Zygote::EndSpare() {
   if (!spare_) return Ok{};
   const pid_t pid = spare_->pid();
   spare_.reset();
-  // Reaped here, because the zygote is its parent.
+  // The process that forked the spare worker must reap it.
   if (waitpid(pid, nullptr, 0) < 0) return SystemErrorOf("waiting for the spare worker");
   return Ok{};
 }
@@ -335,8 +336,8 @@ void Zygote::ReapWorkers() {
                                 .refused_memory = refused_memory.noted()});
     touched_bytes_.Learn(ResidentBytes(usage), InheritedBytes(), has_pch);
     workers_.erase(worker);
-    // Forks only after the job: a fork would take processor time from the job, or from the daemon
-    // that answers its questions.
+    // Forks the next worker when a job has ended. A fork during the job would take processor time
+    // from the job and from the daemon, which answers the job's questions.
     if (hello_.forks_ahead && !spare_) {
       spare_ = SpareWorker::Fork(touched_bytes_.For(memory_bytes_), *this);
     }

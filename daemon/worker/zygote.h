@@ -21,16 +21,17 @@
 
 namespace cccl_cache::daemon {
 
-/// The zygote process: it has one toolchain loaded and only forks. It never reads a client's bytes;
-/// the workers read the jobs. The daemon's handle of it is the class in daemon/compile/zygote.h.
-/// Single-threaded.
+/// A process that has loaded the compilers of one toolchain and forks a worker for each job. It
+/// never reads a client's bytes: the worker reads the job. The class of the same name in
+/// daemon/compile/zygote.h controls this process from the daemon. Single-threaded.
 class Zygote final : private SpareWorker::Role {
  public:
-  /// Loads the toolchain that the daemon's first message names, and replies to that message.
+  /// Receives the daemon's first message, loads the toolchain in it, and sends the result to the
+  /// daemon. `control` is the socket to the daemon.
   [[nodiscard]] static Result<Zygote> Start(FileDescriptor control);
 
-  /// Forks a worker per request until the daemon closes the control socket. Returns an error if a
-  /// message of the daemon is malformed or the system fails.
+  /// Forks a worker for each request, until the daemon closes the control socket. Returns an error
+  /// if a message is malformed or a system call fails.
   [[nodiscard]] Status Run();
 
  private:
@@ -41,15 +42,16 @@ class Zygote final : private SpareWorker::Role {
         sandbox_(std::move(sandbox)) {}
 
   [[nodiscard]] Status Prepare();
-  /// Returns false if the daemon has closed the socket.
+  /// Receives a request and starts its worker. Returns false if the daemon has closed the socket.
   [[nodiscard]] Result<bool> TakeRequest();
   void Spawn(Packet packet, bool has_pch);
   struct Worker {
     bool has_pch = false;
     RefusedMemory refused_memory = {};
-    FileDescriptor status = {};  ///< socket
+    FileDescriptor status = {};  ///< socket to the daemon for the worker's status
   };
-  /// Returns the worker's pid; negative if the system refuses the fork.
+  /// Gives the request to the spare worker, or forks a worker. Returns the pid of the worker. The
+  /// result is negative, and errno is set, if the system refuses the fork.
   [[nodiscard]] pid_t StartWorker(Packet& packet, Worker& worker);
   [[nodiscard]] Status EndSpare();
   void Begin() override;
@@ -59,26 +61,28 @@ class Zygote final : private SpareWorker::Role {
   FileDescriptor control_;
   ZygoteHello hello_;
   CompilerLibraries libraries_;
-  Sandbox sandbox_;               ///< of the workers
+  Sandbox sandbox_;               ///< every worker enters it
   FileDescriptor child_signals_;  ///< signalfd for SIGCHLD
   FileDescriptor null_device_;
-  uint64_t own_data_bytes_ = 0;     ///< bytes of the zygote itself, as RLIMIT_DATA counts
-  uint64_t own_address_bytes_ = 0;  ///< bytes of the zygote itself, as RLIMIT_AS counts
+  uint64_t own_data_bytes_ = 0;     ///< the zygote's bytes that RLIMIT_DATA counts
+  uint64_t own_address_bytes_ = 0;  ///< the zygote's bytes that RLIMIT_AS counts
   std::map<pid_t, Worker> workers_;
   const pid_t own_pid_ = getpid();
-  std::optional<SpareWorker> spare_;  ///< for the next request
+  std::optional<SpareWorker> spare_;  ///< gets the next request
   uint64_t memory_bytes_ = 0;         ///< memory limit of the last request
   TouchedBytes touched_bytes_;
   HeapSetAside heap_set_aside_;
 };
 
-/// Returns the number of threads of this process; 0 if /proc does not say.
+/// Returns the number of threads of this process. 0: /proc is not readable.
 [[nodiscard]] int OwnThreads();
 
-/// Returns the bytes that RLIMIT_DATA counts for this process now; 0 if /proc does not say.
+/// Returns the number of bytes that RLIMIT_DATA counts for this process now. 0: /proc is not
+/// readable.
 [[nodiscard]] uint64_t OwnDataBytes();
 
-/// Returns the bytes that RLIMIT_AS counts for this process now; 0 if /proc does not say.
+/// Returns the number of bytes that RLIMIT_AS counts for this process now. 0: /proc is not
+/// readable.
 [[nodiscard]] uint64_t OwnAddressBytes();
 
 }  // namespace cccl_cache::daemon

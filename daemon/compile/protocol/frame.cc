@@ -9,7 +9,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// First byte of each message, as sent.
+/// The first byte of each message on the control and status sockets.
 enum class Tag : uint8_t {
   kHello = 1,
   kSpawn = 2,

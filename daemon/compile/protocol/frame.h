@@ -14,39 +14,38 @@
 
 #include "daemon/core/model/result.h"
 
-/// The messages between the daemon and a zygote (encoding: ByteWriter).
+/// The messages between the daemon, a zygote and its workers. They are encoded with ByteWriter.
 ///
-/// Control socket (SOCK_SEQPACKET, the zygote's fd 3):
-///   daemon -> zygote: one ZygoteHello, then a SpawnRequest per job with three to five descriptors,
-///     in this order: the job (a sealed memfd, see job.h), the worker's end of the reply socket
-///     (SOCK_STREAM), the zygote's end of the status socket (SOCK_SEQPACKET), the precompiled
-///     header (a memfd) if the request says so, and the worker's end of the files socket
-///     (SOCK_SEQPACKET, see packet.h) if the job has files to ask for.
-///     End of file: the zygote and its workers end.
-///   zygote -> daemon: one ZygoteReady or LoadFailed, before the first SpawnRequest is served.
+/// Control socket (SOCK_SEQPACKET, descriptor 3 of the zygote):
+///   daemon -> zygote: one ZygoteHello, then one SpawnRequest for each job, with three to five
+///     descriptors in this order: the job (a sealed memfd, see job.h), the worker's end of the
+///     reply socket (SOCK_STREAM), the zygote's end of the status socket (SOCK_SEQPACKET), the
+///     precompiled header (a memfd) if the request says so, and the worker's end of the files
+///     socket (SOCK_SEQPACKET, see packet.h) if the worker may ask for files.
+///     At the end of file, the zygote and its workers end.
+///   zygote -> daemon: one ZygoteReady or LoadFailed, before it serves the first SpawnRequest.
 /// Status socket of a job:
-///   zygote -> daemon: Spawned with one descriptor, a pidfd, then Exited when the worker has died;
-///     or SpawnFailed alone. Then end of file. End of file without one of these: the zygote has
-///     died.
+///   zygote -> daemon: SpawnFailed; or Spawned with a pidfd of the worker, and Exited after its
+///     death. Then the end of file. If it comes without these messages, the zygote has died.
 /// Reply socket of a job:
-///   worker -> daemon: one reply frame, then end of file. A worker that dies first leaves the frame
-///     incomplete.
+///   worker -> daemon: one reply frame, then the end of file. If the worker dies before that, the
+///     frame is missing or incomplete.
 namespace cccl_cache::daemon {
 
 /// Increase it with every change of a message in this file, job.h or packet.h.
 inline constexpr uint32_t kWorkerProtocol = 8;
 
-/// Exit statuses of a worker without a reply. kExitNotStarted: the isolation could not be applied,
-/// or the job could not be read. kExitReplyLost: the daemon had closed the reply socket.
-/// kExitFilesLost: the daemon had closed the files socket. A compiler may use any status too, so
-/// these only explain a failure.
+/// Exit statuses of a worker that could not reply. kExitNotStarted: the worker could not apply its
+/// resource limits, or could not read the job. kExitReplyLost: the daemon had closed the reply
+/// socket. kExitFilesLost: the daemon had closed the files socket. A compiler may exit with the
+/// same statuses, so they are used only to explain a failure.
 inline constexpr int kExitNotStarted = 70;
 inline constexpr int kExitReplyLost = 71;
 inline constexpr int kExitFilesLost = 72;
-/// The sandbox could not be entered.
+/// Exit status of a worker that could not enter the sandbox.
 inline constexpr int kExitNoSandbox = 73;
 
-/// Limit of a reply in bytes: the largest artifact that the tiers store by default.
+/// Limit of a reply in bytes. By default, larger artifacts are not stored in any cache.
 inline constexpr uint64_t kMaxReplyBytes = 256ull << 20;
 
 /// One compiler library, and the libraries to open before it.
@@ -57,58 +56,59 @@ struct LibraryFiles {
   bool operator==(const LibraryFiles&) const = default;
 };
 
-/// The toolchain that a zygote serves.
+/// The first message to a zygote: the toolchain that it must load.
 struct ZygoteHello {
   std::optional<LibraryFiles> nvrtc;
   std::optional<LibraryFiles> nvjitlink;
   std::optional<LibraryFiles> nvvm;
-  std::string libdevice;  ///< path, or empty
-  /// Absolute real paths. The files in these directories are the toolchain's own.
+  std::string libdevice;  ///< path of libdevice; empty if the toolchain has none
+  /// The directories with the toolchain's headers, as absolute paths without symlinks.
   std::vector<std::string> trusted_directories;
-  /// The zygote forks a worker for the next job in advance, which touches its memory while it
-  /// waits.
+  /// Whether the zygote forks a worker for the next job in advance. While that worker waits for the
+  /// job, it touches the memory that it will need.
   bool forks_ahead = true;
 
   bool operator==(const ZygoteHello&) const = default;
 };
 
-/// A job's use of the precompiled header.
+/// How a job uses a precompiled header.
 enum class PchUse : uint8_t {
-  kNone = 0,   ///< the job has none
-  kWrite = 1,  ///< output: the worker writes the precompiled header into it
-  kRead = 2,   ///< input: the precompiled header that the program begins with
+  kNone = 0,   ///< not at all
+  kWrite = 1,  ///< the worker parses the program and writes the precompiled header into the memfd
+  kRead = 2,   ///< the worker reads the precompiled header of the program's first lines
 };
 
-/// The file name of the precompiled header for the compiler. No other file of a job has this name.
+/// The name under which the compiler opens the precompiled header. No other file in a worker has
+/// this name.
 inline constexpr std::string_view kPchName = "/cccl-pch/preamble.pch";
-/// NVRTC parses into memory at one address, which is reserved before a zygote forks; the file is a
-/// copy of the used part. With NVRTC 13.0, CUB's blocks take 183 MiB, all kernels of its algorithms
-/// 239 MiB, and these with all of Thrust, libcu++, cooperative groups and the usual narrow types
-/// 255 MiB.
+/// The size of the memory into which NVRTC parses a precompiled header. It has the same address in
+/// the zygote and its workers, and the header's file is a copy of its used part. With NVRTC 13.0,
+/// the block-level headers of CUB take 183 MiB and all of CUB's kernels 239 MiB. With Thrust,
+/// libcu++, cooperative groups and the usual narrow types, they take 255 MiB.
 inline constexpr uint64_t kPchHeapBytes = 320ull << 20;
 
 struct SpawnRequest {
   uint64_t job_id = 0;
   uint64_t memory_bytes = 0;  ///< RLIMIT_DATA of the worker
-  /// For the daemon's own user: the worker runs its job even without a sandbox.
+  /// The worker may run the job even if there is no sandbox. Only for jobs of the daemon's own
+  /// user.
   bool may_lack_sandbox = false;
-  bool background = false;  ///< runs only when no other process wants the processor
+  bool background = false;  ///< the worker runs only while no other process needs the processor
   PchUse pch = PchUse::kNone;
 
   bool operator==(const SpawnRequest&) const = default;
 };
 
-/// The confinement of workers, as far as the kernel supports it.
+/// How workers are confined. A zygote uses the first kind that its kernel supports.
 enum class SandboxKind : uint8_t {
-  kReadsToolchain = 1,  ///< Landlock and seccomp
-  kOpensNothing = 2,    ///< seccomp alone: the worker asks for the toolchain's headers too
-  kNone = 3,            ///< no seccomp: only for callers with all rights of the daemon
+  kReadsToolchain = 1,  ///< Landlock and seccomp: workers can open the toolchain's headers
+  kOpensNothing = 2,    ///< only seccomp: workers ask the daemon even for the toolchain's headers
+  kNone = 3,            ///< no confinement: only for clients with all rights of the daemon
 };
 
 struct ZygoteReady {
   SandboxKind sandbox = SandboxKind::kNone;
-  std::string description;  ///< description of the sandbox for the log: "Landlock ABI 4 and
-                            ///< seccomp"
+  std::string description;  ///< for the log, for example "Landlock ABI 4 and seccomp"
   bool operator==(const ZygoteReady&) const = default;
 };
 struct LoadFailed {
@@ -125,10 +125,10 @@ struct SpawnFailed {
   bool operator==(const SpawnFailed&) const = default;
 };
 struct Exited {
-  int wait_status = 0;  ///< as waitpid(2) reports it
+  int wait_status = 0;  ///< the worker's status from waitpid(2)
   uint64_t peak_resident_bytes = 0;
   std::chrono::microseconds cpu_time{0};
-  bool refused_memory = false;  ///< the worker was refused memory
+  bool refused_memory = false;  ///< the kernel refused the worker memory
   bool operator==(const Exited&) const = default;
 };
 
@@ -140,17 +140,18 @@ using StatusMessage = std::variant<Spawned, SpawnFailed, Exited>;
 [[nodiscard]] std::string EncodeControlAnswer(const ControlAnswer& message);
 [[nodiscard]] std::string EncodeStatusMessage(const StatusMessage& message);
 
-/// Errors (kUnavailable): malformed, truncated, trailing bytes, another protocol version.
+/// These functions return kUnavailable if `bytes` are malformed or have another protocol version.
 [[nodiscard]] Result<ControlMessage> DecodeControlMessage(std::string_view bytes);
 [[nodiscard]] Result<ControlAnswer> DecodeControlAnswer(std::string_view bytes);
 [[nodiscard]] Result<StatusMessage> DecodeStatusMessage(std::string_view bytes);
 
-/// The header of a worker's reply:
+/// The header of a worker's reply frame:
 ///   header = "CCRF" protocol:u32 length:u64
-/// The length is that of the payload that follows (EncodeReply in job.h).
+/// `length` is the size in bytes of the payload after the header (EncodeReply in job.h).
 inline constexpr size_t kFrameHeaderBytes = 16;
 [[nodiscard]] std::string EncodeFrameHeader(uint64_t payload_bytes);
-/// Returns the payload's length. `bytes` must be kFrameHeaderBytes long.
+/// Returns the size of the payload. `bytes` must be kFrameHeaderBytes long. Returns kUnavailable if
+/// they are malformed or have another protocol version.
 [[nodiscard]] Result<uint64_t> DecodeFrameHeader(std::string_view bytes);
 
 }  // namespace cccl_cache::daemon

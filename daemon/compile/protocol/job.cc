@@ -164,7 +164,7 @@ ByteWriter EncodeReply(const WorkerReply& reply) {
 
 namespace {
 
-/// Limit of the listed architectures, several times the number that exist.
+/// Limit of WorkerReply::architectures, several times the number that exist.
 constexpr size_t kMaxArchitectures = 64;
 
 struct PartView {
@@ -187,7 +187,7 @@ std::vector<PartView> ReadParts(ByteReader& reader, bool succeeded) {
   return parts;
 }
 
-/// Copies all parts but the largest, which takes over the memory of the payload.
+/// Returns the parts. The largest one takes over the memory of `text`, the others are copies.
 std::vector<WorkerReply::Part> TakeParts(const std::vector<PartView>& views, std::string& text) {
   std::vector<WorkerReply::Part> parts;
   const auto largest =

@@ -16,8 +16,8 @@
 
 namespace cccl_cache::daemon {
 
-/// The task of a worker, as views into the encoded job, which must outlive them. Every text is
-/// followed by a NUL.
+/// A job as the worker reads it. All members are views into the encoded job, which must outlive
+/// this object. Each text is followed by a NUL.
 struct WorkerJob {
   struct Header {
     std::string_view name;
@@ -33,7 +33,9 @@ struct WorkerJob {
     std::string_view name;
     std::string_view contents;
   };
-  /// One of the toolchain's own directories. The daemon answers questions about all other names.
+  /// A directory of the toolchain's headers: the name that the compiler sees, and the real path. If
+  /// a worker has a sandbox with Landlock, it opens files there itself. It asks the daemon for all
+  /// others.
   struct MountPoint {
     std::string_view visible;
     std::string_view target;
@@ -61,7 +63,7 @@ struct WorkerJob {
 [[nodiscard]] ByteWriter EncodeJob(const CompileJob& job);
 [[nodiscard]] Result<WorkerJob> DecodeJob(std::string_view bytes);
 
-/// A worker's reply. Only its form was checked; its contents are untrusted.
+/// A worker's reply. Its encoding was checked, but the values are untrusted (see CheckReply).
 struct WorkerReply {
   struct Part {
     ArtifactKind kind = ArtifactKind::kPtx;
@@ -71,20 +73,22 @@ struct WorkerReply {
 
   bool succeeded = false;
   int native_code = 0;      ///< the library's result; 0 if succeeded
-  std::string native_name;  ///< "NVRTC_ERROR_COMPILATION"
+  std::string native_name;  ///< the name of the result code: "NVRTC_ERROR_COMPILATION"
   std::string log;
-  std::vector<Part> parts;  ///< each kind at most once; none if not succeeded
+  std::vector<Part> parts;  ///< at most one of each kind; empty if the compile failed
   std::vector<std::pair<std::string, std::string>> lowered_names;
   uint64_t peak_resident_bytes = 0;
-  /// Architectures that NVRTC lists, as 90 for sm_90; empty for other libraries, or if it can't
-  /// list them.
+  /// The architectures that NVRTC supports, as 90 for sm_90. Empty for other libraries, and if
+  /// NVRTC can't list them.
   std::vector<uint32_t> architectures;
 };
 
-/// Returns the payload of a reply frame. It refers to the reply's long texts.
+/// Encodes the payload of a reply frame. The result refers to long texts in `reply`, which must
+/// outlive it.
 [[nodiscard]] ByteWriter EncodeReply(const WorkerReply& reply);
-/// Returns the reply in a payload. kWorkerCrashed: malformed, so the worker is broken or was taken
-/// over. The largest part stays in the payload's memory, to save a copy.
+/// Decodes the payload of a reply frame. Returns kWorkerCrashed if it is malformed, because the
+/// worker is then broken or under the control of an attacker. The largest part keeps the payload's
+/// memory, to save a copy.
 [[nodiscard]] Result<WorkerReply> DecodeReply(std::string payload);
 
 }  // namespace cccl_cache::daemon

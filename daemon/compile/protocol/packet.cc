@@ -34,7 +34,8 @@ std::vector<FileDescriptor> TakeDescriptors(msghdr& header) {
   return fds;
 }
 
-/// Returns whether each component of a path after the first slash is neither empty nor ".".
+/// Returns whether no component of the path is empty or ".". `path` is the part after the first
+/// slash.
 bool ComponentsAreNames(std::string_view path) {
   for (;;) {
     const size_t slash = path.find('/');

@@ -82,7 +82,8 @@ Status AcquireCall::TakeWord(grpc::ByteBuffer& message) {
   if (const auto* publication = std::get_if<LeasePublication>(&*decoded)) {
     return Publish(*publication);
   }
-  // If the lease is lost, the call has ended or is ending, with the reason.
+  // The result is not needed: if the lease is lost, the call has ended or will end with that
+  // reason.
   static_cast<void>(backend_.deposits.Beat(seat_));
   const auto* contents = std::get_if<LeaseContents>(&*decoded);
   return contents == nullptr ? Status(Ok{}) : TakeContents(contents->bytes);
@@ -121,14 +122,16 @@ Status AcquireCall::Publish(const LeasePublication& publication) {
 }
 
 void AcquireCall::Abandon(bool failed) {
-  // Must precede the answer, so that the caller's next acquire finds the lease free.
+  // The lease is released before the answer is sent, so that the caller's next Acquire finds it
+  // free.
   failed ? backend_.deposits.Fail(seat_) : backend_.deposits.Leave(seat_);
   lease_.Release();
   End();
 }
 
 void AcquireCall::TakeNews(const LeaseNews& news) {
-  // If the call has ended, a granted lease goes to the next waiter after this call.
+  // If the call has ended, a lease that is granted now goes to the next waiter when the call is
+  // destroyed.
   if (ended()) return;
   if (const auto* grant = std::get_if<LeaseGrant>(&news)) {
     TakeLease(*grant);
@@ -153,7 +156,8 @@ void AcquireCall::TakeLease(const LeaseGrant& grant) {
                         [this, events = events(), grant](Share given) {
                           auto lease = std::make_shared<Share>(std::move(given));
                           events->Post([this, grant, lease] {
-                            // If the wait has ended, the caller has an answer, or gets one now.
+                            // If the call has ended or its lease is lost, the caller has an answer
+                            // or gets one now.
                             if (!ended() && backend_.deposits.Beat(seat_))
                               HoldLease(grant, std::move(*lease));
                           });
@@ -202,7 +206,8 @@ Result<DepositClaim> ClaimOf(const DepositAsk& ask, const Peer& peer) {
   if (ask.gid) {
     const gid_t gid = *ask.gid;
     const bool member = gid == peer.gid || std::ranges::binary_search(peer.groups, gid);
-    // Checked before any look-up, so that the answer does not show which deposits exist.
+    // Membership is checked before any look-up, so that the answer does not show which deposits
+    // exist.
     if (!member || gid == kOverflowGid) {
       return Error{ErrorCode::kDenied,
                    fmt::format("user {} was not in group {} when it connected", peer.uid, gid)};

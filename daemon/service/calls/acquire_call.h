@@ -17,10 +17,10 @@
 
 namespace cccl_cache::daemon {
 
-/// One call of Acquire. Events of the lease arrive on other callers' threads. The first message
-/// waits for its turn like any request. The call reads nothing while its caller waits for the
-/// lease. A holder may send at any time, so the number of holders is bounded. A caller beyond the
-/// bound waits for another lease of its user to end.
+/// One call of Acquire. Events of the lease arrive on threads of other calls. The first message
+/// waits for its turn at the read gate like any request. After it, the call reads nothing until its
+/// caller holds the lease. A holder may send messages at any time, so the number of holders is
+/// limited. Above the limit of a user, a caller waits until another lease of this user ends.
 class AcquireCall final : public StreamCall {
  public:
   AcquireCall(BuildBackend& backend, const Peer& peer, CallStream& stream);
@@ -30,7 +30,8 @@ class AcquireCall final : public StreamCall {
   void OnMessage(grpc::ByteBuffer& message) override;
   void OnHalfClose() override;
   void OnSpace() override;
-  /// An ended call takes no further lease, even if its client has not read the answer yet.
+  /// Ends the wait for another lease of the user to end. A call that has ended must not take a
+  /// lease, even if the client has not read the answer yet.
   void OnGone() override;
   [[nodiscard]] Status TakeKey(grpc::ByteBuffer& message);
   [[nodiscard]] Status TakeWord(grpc::ByteBuffer& message);
@@ -46,18 +47,19 @@ class AcquireCall final : public StreamCall {
   BuildBackend& backend_;
   const Peer& peer_;
   const Deposits::WaiterId seat_;
-  bool asked_ = false;  ///< whether the key has arrived
+  bool asked_ = false;  ///< whether the first message, with the key, has arrived
   DepositClaim claim_;
-  Share lease_;  ///< held while the caller holds the lease
+  Share lease_;  ///< share of kLeases, while the caller holds the lease
   std::string contents_;
   Share contents_share_;
-  std::shared_ptr<const void> counted_;  ///< counts the found deposit as in memory while it is sent
+  std::shared_ptr<const void> counted_;  ///< keeps the found deposit counted as in memory while it
+                                         ///< is sent
   DepositContents found_;
   uint64_t offset_ = 0;  ///< bytes of `found_` that are sent already
 };
 
-/// Returns the peer's claim for its request, in the scope that it may use. kDenied: the request
-/// names a group that the kernel does not list for the peer.
+/// Converts a request of this peer into a claim on a deposit of its user, or of a group. kDenied:
+/// the request names a group in which the kernel does not list the peer.
 [[nodiscard]] Result<DepositClaim> ClaimOf(const DepositAsk& ask, const Peer& peer);
 
 }  // namespace cccl_cache::daemon

@@ -55,7 +55,7 @@ void Describe(const Toolchain& from, v1::Toolchain& to) {
   }
 }
 
-/// The toolchain of a build that names no toolchain, as Toolchains::Select returns it.
+/// The result of Toolchains::Select for a build that names no toolchain.
 using Default = std::optional<Result<ToolchainPtr>>;
 
 Default DefaultFor(Toolchains& toolchains, uint32_t driver_version) {
@@ -195,7 +195,7 @@ void DescribeFlights(const AdminSources& sources, const Peer& peer, BuildActivit
     v1::Flight& to = *reply.add_flights();
     Describe(flight, to);
     const auto mean = means.find({flight.kind, flight.toolchain});
-    // 0 means unknown.
+    // The estimate is at least 1, because 0 means that it is unknown.
     if (mean != means.end()) to.set_estimate_ms(std::max<uint64_t>(1, Milliseconds(mean->second)));
   }
   for (const FlightActivity& lease : sources.deposits.Leases(only, &activity.more_flights)) {
@@ -263,7 +263,8 @@ void AnswerToolchains(Toolchains& toolchains, uint32_t driver_version, UnaryCall
     DescribeAll(toolchains, selected, reply);
     answer(grpc::Status::OK, reply);
   };
-  // gRPC's threads never wait for the first scan of toolchains, or for a new scan after a change.
+  // gRPC's threads must not wait until a search for toolchains has ended. If the answer is not
+  // known yet, another thread sends it later.
   const Default selected = DefaultFor(toolchains, driver_version);
   if (toolchains.Looked() && selected) {
     describe(selected);

@@ -33,31 +33,32 @@ struct AdminSources {
   Toolchains& toolchains;
   Releases& releases;
   Upkeep& upkeep;
-  BlockingPool& threads;  ///< for calls that wait for a disk
+  BlockingPool& threads;  ///< threads for calls that wait for a disk
   Statistics& statistics;
   BuildBreakdown& breakdown;
   const RecentFailures& failures;
   const Deposits& deposits;
   std::function<TierSize()> stored;
-  uint64_t store_limit = 0;  ///< bytes
+  uint64_t store_limit = 0;  ///< in bytes
   std::function<BuildGauges()> building;
   std::function<BuildActivity(const Peer&)> activity;
   std::function<std::vector<ZygoteActivity>()> zygotes;
-  std::function<std::optional<ClusterGauges>()> cluster;  ///< none if the node shares nothing
-  std::function<std::optional<ShelfGauges>()> shelves;    ///< none if there are no shelves
+  std::function<std::optional<ClusterGauges>()> cluster;  ///< returns none if nothing is shared
+  std::function<std::optional<ShelfGauges>()> shelves;    ///< returns none without shelves
   std::function<uint64_t()> clients;                      ///< returns the present number of
                                                           ///< connections
   std::chrono::steady_clock::time_point started;
   std::string version;
 };
 
-/// cccl_cache.v1.Admin for one peer. Every user may ask for totals, toolchains, the user's own
-/// activity, and the reasons for the user's own misses, and may add a release of NVIDIA's. Only
-/// administrators see single other users, and may reset the totals, evict and verify. Thread-safe.
+/// The service cccl_cache.v1.Admin for one peer. Every user may ask for totals, toolchains, the
+/// user's own activity, and the reasons of the user's own misses, and may add a release of a
+/// compiler. Only administrators may see the activity of other users, reset the totals, evict
+/// entries and verify entries. Thread-safe.
 class AdminService final : public RawService {
  public:
-  /// Backend and sources must outlive the service. `peer_of` returns the caller's own process,
-  /// because the pid of `peer` is that of its first connection.
+  /// `backend` and `sources` must outlive the service. `peer_of` returns the process that makes a
+  /// call. The pid in `peer` can't be used for that: it is the pid of the peer's first connection.
   AdminService(BuildBackend& backend, const Peer& peer, PeerOf peer_of,
                const AdminSources& sources);
 };

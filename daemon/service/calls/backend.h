@@ -22,7 +22,7 @@ struct BuildBackend {
   Statistics& statistics;
   Budget& budget;
   ReadGate& read_gate;
-  ReadGate& answer_gate;  ///< for answers about files, which arrive at the caller's speed
+  ReadGate& answer_gate;  ///< for callers' answers about files, which may arrive slowly
   Uploads& uploads;
   Deposits& deposits;
   DepositReaders& deposit_readers;

@@ -10,8 +10,9 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// A caller that moves fewer bytes is waited for no longer than the patience, in all waits together.
-// Otherwise a caller that sends one byte now and then would keep a place for which others wait.
+// A caller may be waited for in all as long as the patience, and one second more for each MiB that
+// it has sent or received. Without this limit, a caller that sends one byte now and then would keep
+// a place for which others wait.
 constexpr uint64_t kBytesPerSecond = 1u << 20;
 
 Error LeftMeanwhile() { return {ErrorCode::kCancelled, "the caller left"}; }

@@ -23,27 +23,29 @@
 
 namespace cccl_cache::daemon {
 
-/// Threads for calls that last as long as disk and caller need. The budget of streams bounds their
-/// number, so that no call waits for a thread.
+/// Limits of the threads for calls that last as long as the disk and the caller need. The budget
+/// (Resource::kStreams) limits the number of such calls, so that no call waits for a thread.
 inline constexpr BlockingPool::Bounds kBlockingCallThreads{.name = "calls",
                                                            .awaited = "the daemon's disk",
                                                            .threads_per_uid = 256,
                                                            .time = std::chrono::hours(24 * 365),
                                                            .close_awaits_looks = true};
 
-/// A call that works with a disk as long as it lasts, on its own thread. The thread reads and
-/// writes messages and waits for each, so they move at the speed of the disk. The call is counted
-/// before its first message is received. Deletes itself when the call is done.
+/// A call that uses a disk during its whole duration, on its own thread. The thread reads and
+/// writes one message after the other, and waits for each, so messages are not faster than the
+/// disk. The call is counted in the budget before its first message is received. Deletes itself
+/// when it is done.
 class BlockingCall final : public RawCall {
  public:
-  /// Bytes of data in one message, and of the fields around them: the digests of a release.
+  /// Limits of one message, in bytes: of its data, and of its other fields, such as the digests of
+  /// a release.
   static constexpr uint64_t kChunkBytes = 1u << 20;
   static constexpr uint64_t kChunkHead = 128;
 
   /// Does all work of a call, on its thread. The call ends with the returned status.
   using Work = std::function<Status(BlockingCall&)>;
 
-  /// Returns a maker of this peer's calls with this work.
+  /// Returns a function that makes this peer's calls. Each call does `work`.
   [[nodiscard]] static MakeCall Maker(BuildBackend& backend, BlockingPool& threads,
                                       const Peer& peer, Work work);
 
@@ -52,15 +54,15 @@ class BlockingCall final : public RawCall {
   void OnCancel() final;
   void OnDone() final;
 
-  // For the work:
-  /// Reads the next message. Errors: the caller has left or is too slow, or the bytes are
-  /// malformed.
+  // For use by `work`:
+  // Reads the next message. Returns an error if the caller has left or is too slow, or if the bytes
+  // are malformed.
   [[nodiscard]] Status Read(google::protobuf::MessageLite& message);
   [[nodiscard]] Status Write(const google::protobuf::MessageLite& message);
 
   [[nodiscard]] BuildBackend& backend() { return backend_; }
   [[nodiscard]] const Peer& peer() const { return peer_; }
-  /// Returns the caller, whose account is charged for memory. Valid as long as the call.
+  /// Returns the caller, with the account that is charged for memory. Valid as long as the call.
   [[nodiscard]] SnapshotCaller Caller();
 
  private:
@@ -89,12 +91,14 @@ class BlockingCall final : public RawCall {
   Share memory_;
   grpc::ByteBuffer message_;
   std::stop_source left_;
-  uint64_t moved_ = 0;                            ///< bytes of messages, read and written
+  uint64_t moved_ = 0;                            ///< size of all messages that were read or
+                                                  ///< written, in bytes
   std::chrono::steady_clock::duration waited_{};  ///< total time spent waiting for the caller
 
   Mutex mutex_;
   CondVar changed_;
-  /// The result of the last operation, until Await has returned it.
+  /// Whether the last operation succeeded. None while it is in progress, and after Await() has
+  /// returned the result.
   std::optional<bool> ended_well_ GUARDED_BY(mutex_);
 };
 

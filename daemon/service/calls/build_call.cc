@@ -48,8 +48,8 @@ BuildCall::BuildCall(BuildBackend& backend, Peer peer, CallStream& stream, Form 
     if (!call) return End(call.error());
     call_ = *std::move(call);
     if (form_ != Form::kMany) return Read(backend_.read_gate);
-    // A message is in memory before it can be counted, so each call counts a message of the maximum
-    // size.
+    // A message is in memory before its size is known. So each stream counts a message of the
+    // maximum size.
     if (Hold(Resource::kBatches) && Hold(Resource::kBytes, backend_.limits.message_bytes)) Read();
   });
 }
@@ -93,7 +93,8 @@ Status BuildCall::StartBuild(uint64_t tag, grpc::ByteBuffer& message) {
   member->ticket =
       backend_.builder.Start(std::move(read->request), {peer_, exchange_},
                              [this, events = events(), tag, member](Result<BuildAnswer> answer) {
-                               // A hit is answered within the event that starts the build.
+                               // If the build is a hit, this function is called within the event
+                               // that starts the build.
                                if (events->RunHere()) return Answer(tag, member, answer);
                                events->Post([this, tag, member, answer = std::move(answer)] {
                                  Answer(tag, member, answer);
@@ -117,7 +118,7 @@ void BuildCall::Answer(uint64_t tag, const MemberPtr& member, const Result<Build
   }
   call_ = std::move(member->call);
   if (exchange_ != nullptr) exchange_->End(Error{ErrorCode::kCancelled, "the build is over"});
-  // The builder counts its own refusals.
+  // The builder counts the requests that it refuses, so they are not counted here.
   if (!answer) return End(ToGrpcStatus(answer.error(), context()));
   if (form_ == Form::kOneMessage) return SendLast(EncodeReply(*answer, member->wanted, limit));
   chunks_.emplace(*answer, member->wanted);
@@ -136,8 +137,8 @@ void BuildCall::GoOn() {
     const std::vector<CallerQuestion> questions = exchange_->Take();
     if (!questions.empty()) Send(EncodeQuestions(questions));
   }
-  // At a gate of its own, so that a caller that is slow to answer does not delay other kinds of
-  // calls.
+  // These answers have their own gate, so that a caller that answers slowly does not delay other
+  // kinds of calls.
   if (exchange_->awaits_answers()) Read(backend_.answer_gate);
 }
 
@@ -186,8 +187,8 @@ void BuildCall::Reply(uint64_t tag, const grpc::ByteBuffer& message, Share call)
   auto bytes = backend_.budget.Take(peer_.account(), Resource::kBytes, message.Length());
   if (bytes) return Send(message, *std::move(bytes), std::move(call));
   backend_.statistics.Add(Counter::kRefused);
-  // The error is one line and is not counted. There are at most as many errors as builds, and
-  // reading stops at a few unsent answers.
+  // The bytes of this error are not counted. It is one line, each build has at most one error, and
+  // the call reads no requests while more than kMaxUnsent answers wait.
   Send(EncodeTaggedError(tag, bytes.error()), {}, std::move(call));
 }
 

@@ -39,7 +39,8 @@ Status ExplainCall::Ask(ExplainQuestion question) {
     auto in_progress = backend_.builder.RequestOf(*question.key, peer_);
     if (!in_progress) return in_progress.error();
     build = *std::move(in_progress);
-    // The build's own call may end first and release its bytes.
+    // The bytes are counted again for this call, because the build's own call may end first and
+    // release its share.
     if (build != nullptr) bytes = BytesOf(*build);
   }
   auto held = backend_.budget.Take(peer_.account(), Resource::kBytes, bytes);

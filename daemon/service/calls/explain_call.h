@@ -20,7 +20,7 @@
 
 namespace cccl_cache::daemon {
 
-/// One call of Explain. Its request can be as large as a build's and has the same bounds.
+/// One call of Explain. The request can contain that of a build, so it has the same limits.
 class ExplainCall final : public StreamCall {
  public:
   ExplainCall(BuildBackend& backend, Peer peer, CallStream& stream);
@@ -33,7 +33,7 @@ class ExplainCall final : public StreamCall {
 
   BuildBackend& backend_;
   const Peer peer_;
-  Builder::Ticket ticket_ = 0;  ///< of the build to explain, if it is in progress
+  Builder::Ticket ticket_ = 0;  ///< ticket of the dry run, for Leave(); 0: there is none
 };
 
 }  // namespace cccl_cache::daemon

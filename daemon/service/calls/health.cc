@@ -81,8 +81,8 @@ void HealthWatch::OnMessage(grpc::ByteBuffer& bytes) {
   health_.Add(*this);
 }
 
-// The next two functions are called with the lock of Health held. Their events call no method of
-// Health.
+// Health calls the next two functions with its lock held. The events that they post may run at
+// once, so the events must not call Health.
 
 void HealthWatch::Notify(bool serving, bool ready) {
   events()->Post([this, serving, ready] {

@@ -18,14 +18,16 @@ inline constexpr std::string_view kOwnServices[] = {"cccl_cache.v1.Build", "cccl
                                                     "cccl_cache.v1.Snapshot", "cccl_cache.v1.Admin",
                                                     "cccl_cache.v1.Info"};
 
-/// The health service's name for readiness: the daemon serves, and has no problem.
+/// The service name by which clients ask for readiness: whether the daemon serves and has no
+/// problem.
 inline constexpr std::string_view kReadyService = "ready";
 
 /// The state of the daemon: whether it serves and is ready. Notifies watchers of changes.
 /// Thread-safe; must outlive its watchers.
 class Health {
  public:
-  /// No method of a watcher may call Health before it returns.
+  /// Receives notifications. Health calls the methods with its lock held, so they must not call
+  /// Health.
   class Watcher {
    public:
     virtual void Notify(bool serving, bool ready) = 0;
@@ -36,7 +38,8 @@ class Health {
     ~Watcher() = default;
   };
 
-  /// Returns whether the service has a state: the daemon's own, "" for all, or kReadyService.
+  /// Returns whether the name is that of a service with a state: one of kOwnServices,
+  /// kReadyService, or "", which stands for all services together.
   [[nodiscard]] static bool Knows(std::string_view service);
 
   [[nodiscard]] bool serving() const;
@@ -44,12 +47,14 @@ class Health {
   /// Returns why the daemon is not ready although it serves. Empty if it is ready.
   [[nodiscard]] std::string problem() const;
   void SetServing(bool serving);
-  /// An empty problem means that there is none any more.
+  /// Sets the reason why the daemon is not ready. An empty text means that there is no problem any
+  /// more.
   void SetProblem(std::string problem);
-  /// Stops all watchers, and those that are added later.
+  /// Calls Stop() of all watchers, and of watchers that are added later.
   void Stop();
 
-  /// Notifies the watcher at once, then at each change. The watcher must live until it is removed.
+  /// Notifies the watcher of the present state at once, and then of each change. The watcher must
+  /// be removed before it is destroyed.
   void Add(Watcher& watcher);
   /// The watcher is not called after this returns. Does nothing for an unknown watcher.
   void Remove(Watcher& watcher);

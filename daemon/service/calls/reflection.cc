@@ -26,7 +26,8 @@ void Refuse(grpc::StatusCode code, std::string message, Response& response) {
   error.set_error_message(std::move(message));
 }
 
-/// Appends each file once, before the files that it imports.
+/// Appends the description of a file, then those of the files that it imports. Each file is
+/// appended once.
 void Describe(const FileDescriptor& file, std::set<const FileDescriptor*>& seen,
               reflection::FileDescriptorResponse& response) {
   if (!seen.insert(&file).second) return;
@@ -78,7 +79,7 @@ Response Answer(const Request& request, const std::vector<std::string>& services
   return response;
 }
 
-/// One stream of questions. Answers each before it reads the next. Deletes itself at the end.
+/// One call with a stream of requests. Answers each request before it reads the next one.
 class ReflectionCall final : public StreamCall {
  public:
   ReflectionCall(BuildBackend& backend, Account account, CallStream& stream,

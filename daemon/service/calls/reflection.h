@@ -10,10 +10,10 @@
 
 namespace cccl_cache::daemon {
 
-/// grpc.reflection.v1alpha: describes the services of this server, for tools such as grpcurl. gRPC
-/// has its own reflection service, but a synchronous one. That would add a second poller to each
-/// server, which takes every other event of the callback services from their thread, and costs a
-/// tenth of the time of a hit. Thread-safe.
+/// The service grpc.reflection.v1alpha, which describes the services of this server to tools such
+/// as grpcurl. gRPC's own reflection service can't be used, because it is synchronous. It would add
+/// a second poller to each server. That poller would take every other event away from the thread of
+/// the callback services, which costs a tenth of the time of a hit. Thread-safe.
 class ReflectionService final : public RawService {
  public:
   /// `services`: the full names of the listed services. The backend must outlive the service.

@@ -8,8 +8,8 @@
 
 namespace cccl_cache::daemon {
 
-/// Admin.AddRelease: receives the digests of a compiler's files, then the files if the daemon takes
-/// them.
+/// Admin.AddRelease: receives the digests of a compiler's files. Then receives the files, if the
+/// daemon does not have them and accepts them.
 [[nodiscard]] Status AddRelease(BlockingCall& call, Releases& releases);
 
 }  // namespace cccl_cache::daemon

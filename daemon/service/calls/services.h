@@ -13,45 +13,45 @@
 
 namespace cccl_cache::daemon {
 
-/// Returns the caller of a call. The credentials are those of the server. The pid is that of the
-/// call's connection.
+/// Returns the peer that makes a call. The credentials are those of the server's user. The pid is
+/// that of the process that opened the call's connection.
 using PeerOf = std::function<Peer(const CallStream&)>;
 
-/// cccl_cache.v1.Build for one peer. Thread-safe; the backend must outlive it.
+/// The service cccl_cache.v1.Build for one peer. Thread-safe. `backend` must outlive the service.
 class BuildService final : public RawService {
  public:
   BuildService(BuildBackend& backend, PeerOf peer_of);
 };
 
-/// cccl_cache.v1.Deposit for one peer, whose uid and groups determine the deposits that it sees.
-/// Thread-safe.
+/// The service cccl_cache.v1.Deposit for one peer. The uid and the groups of the peer determine
+/// which deposits it sees. Thread-safe.
 class DepositService final : public RawService {
  public:
-  /// Both must outlive the service.
+  /// `backend` and `peer` must outlive the service.
   DepositService(BuildBackend& backend, const Peer& peer);
 };
 
-/// cccl_cache.v1.Snapshot for one peer. Thread-safe.
+/// The service cccl_cache.v1.Snapshot for one peer. Thread-safe.
 class SnapshotService final : public RawService {
  public:
-  /// Both must outlive the service.
+  /// `backend` and `sources` must outlive the service.
   SnapshotService(BuildBackend& backend, const Peer& peer, const SnapshotSources& sources);
 };
 
-/// cccl_cache.v1.Info for one peer. All peers get the same answer, with the daemon's present
-/// problem, if it has one. Thread-safe.
+/// The service cccl_cache.v1.Info for one peer. All peers get the same answer. It includes the
+/// daemon's present problem, if there is one. Thread-safe.
 class InfoService final : public RawService {
  public:
-  /// Backend and reply must outlive the service.
+  /// `backend`, `reply` and `health` must outlive the service.
   InfoService(BuildBackend& backend, Account account, const cccl_cache::v1::InfoReply& reply,
               const Health& health);
 };
 
-/// grpc.health.v1 for one peer. gRPC's own health service neither bounds nor counts its requests.
-/// Thread-safe.
+/// The service grpc.health.v1 for one peer. gRPC's own health service can't be used, because it
+/// neither limits nor counts its requests. Thread-safe.
 class HealthService final : public RawService {
  public:
-  /// Both must outlive the service.
+  /// `backend` and `health` must outlive the service.
   HealthService(BuildBackend& backend, Account account, Health& health);
 };
 

@@ -33,7 +33,8 @@ std::optional<std::chrono::sys_seconds> TimeOf(uint64_t seconds) {
       std::chrono::seconds(static_cast<int64_t>(std::min(seconds, kLatest))));
 }
 
-/// Reads the filter and its keys, whose bytes are added to `counted`.
+/// Reads the filter with its keys. The keys' bytes are counted in the budget, in the share
+/// `counted`.
 Result<SnapshotFilter> ReadFilter(BlockingCall& call, Share& counted) {
   v1::SnapshotCreateRequest request;
   if (Status read = call.Read(request); !read) return read.error();
@@ -63,7 +64,7 @@ class Sender {
  public:
   explicit Sender(BlockingCall& call) : call_(call) {}
 
-  /// Sends all full messages. The remaining bytes wait for more.
+  /// Sends all messages that are full. Keeps the remaining bytes for the next call.
   Status Send(std::string_view bytes) {
     while (!bytes.empty()) {
       const size_t taken =

@@ -30,7 +30,8 @@ struct SnapshotSources {
 /// Converts a filter. kInvalidRequest names the invalid field.
 [[nodiscard]] Result<SnapshotFilter> FromProto(const cccl_cache::v1::SnapshotFilter& message);
 
-/// Adds the keys of one field, 32 bytes each.
+/// Appends the keys in `sent`, which have 32 bytes each, to `keys`. `field` names the field in an
+/// error.
 [[nodiscard]] Status AddKeys(const char* field, std::string_view sent, std::vector<Digest>& keys);
 
 void ToProto(const SnapshotSummary& summary, cccl_cache::v1::SnapshotSummary& message);

@@ -57,7 +57,7 @@ StreamCall::StreamCall(BuildBackend& backend, Account account, CallStream& strea
       events_(std::make_shared<CallEvents>([this] { return Settle(); })) {}
 
 void StreamCall::OnReadDone(bool ok) {
-  // Not in an event, because other readers wait for the turn.
+  // The turn is given up before the event runs, because other readers wait for the turn.
   if (gate_ != nullptr) gate_->Leave(account_, *this);
   events_->Run([this, ok] {
     reading_ = Reading::kNot;
@@ -174,7 +174,7 @@ bool StreamCall::Settle() {
     reading_ = Reading::kNot;
   }
   if (writing_) return false;
-  // The call ends only after its turn, or after it was removed from the queue.
+  // While the call waits for its turn at the gate, it can't end yet: the gate still refers to it.
   const bool ends = end_ && reading_ != Reading::kWaitsForTurn;
   if (unsent_.empty()) {
     if (ends) Finish(*end_);

@@ -25,26 +25,28 @@
 
 namespace cccl_cache::daemon {
 
-/// Runs the events of one call one at a time, each without a lock. Thread-safe. Objects that post
-/// events share it, because they may outlive the call.
+/// Runs the events of one call, one at a time and without a lock. Thread-safe. The objects that
+/// post events own it together with the call, because they may outlive the call.
 class CallEvents {
  public:
   using Event = std::function<void()>;
-  /// `settle` is called after the last pending event, with a lock held. It returns whether the call
-  /// has ended. No event runs after that.
+  /// `settle` is called with a lock held, whenever no more events are pending. It returns whether
+  /// the call has ended. After that no event is run.
   explicit CallEvents(std::function<bool()> settle) : settle_(std::move(settle)) {}
   CallEvents(const CallEvents&) = delete;
   CallEvents& operator=(const CallEvents&) = delete;
 
-  /// Runs the event before this returns. If another event is running, its thread runs this event
-  /// later. Drops the event if the call has ended.
+  /// Runs the event, and then returns. If another event is running, the thread of that event runs
+  /// this one later. If the call has ended, the event is dropped.
   void Post(Event event) EXCLUDES(mutex_);
-  /// Returns whether an event is running on this thread, so that its code may act at once.
+  /// Returns whether the calling code is part of an event of this call. Such code may act at once
+  /// instead of posting an event.
   [[nodiscard]] bool RunHere() const { return runner_ == std::this_thread::get_id(); }
-  /// As Post, but waits for a running event. Only the server's thread may wait, so it handles all
-  /// messages, even while other threads post many events.
+  /// As Post, but if another event is running, waits for its end. Only the server's thread may
+  /// wait. So the server's thread handles the messages itself, even while other threads post many
+  /// events.
   void Run(const Event& event) EXCLUDES(mutex_);
-  /// Returns when no other thread uses the objects of `settle`. For use after the end of the call.
+  /// Returns when no thread is inside `settle` any more. Must be called after the call has ended.
   void AwaitEnd() EXCLUDES(mutex_) { const MutexLock lock(mutex_); }
 
  private:
@@ -60,10 +62,10 @@ class CallEvents {
 };
 
 /// One call as a stream of messages in both directions. A derived class acts only in events, which
-/// run one at a time and without a lock: messages arrive on the server's thread, and posted events
-/// run on that thread or on their sender's. The class therefore needs no lock, but an event must
-/// not wait. The call deletes itself when it is done, and releases its shares of the budget.
-/// BlockingCall is the exception: it waits on its own thread.
+/// run one at a time and without a lock. Messages arrive on the server's thread. A posted event
+/// runs on that thread or on the thread that posted it. So a derived class needs no lock, but an
+/// event must not wait. (BlockingCall, which waits, has its own thread.) The call deletes itself
+/// when it is done, and releases its shares of the budget.
 class StreamCall : public RawCall, private GatedReader {
  public:
   void OnReadDone(bool ok) final;
@@ -77,12 +79,13 @@ class StreamCall : public RawCall, private GatedReader {
   // Events.
   /// Called with the message that Read requested.
   virtual void OnMessage(grpc::ByteBuffer& message) = 0;
-  /// Called after the caller's last message. An error, unless overridden.
+  /// Called after the caller's last message. Ends the call with an error, unless a class overrides
+  /// it.
   virtual void OnHalfClose();
   /// Called after a message was written, if the call has not ended.
   virtual void OnSpace() {}
-  /// Called when the call ends with an error or its caller has left, so that its pending results
-  /// are of no use. Called at most once, from within End.
+  /// Called when the call ends with an error, or when the caller has left. Pending results are then
+  /// of no use. Called at most once, from within End().
   virtual void OnGone() {}
 
   /// Runs the first event. Called once, at the end of the constructor of a final class.
@@ -92,27 +95,28 @@ class StreamCall : public RawCall, private GatedReader {
   /// Takes this amount of the budget until the call is done. If there is no room, ends the call and
   /// returns false.
   [[nodiscard]] bool Hold(Resource resource, uint64_t amount = 1);
-  /// Reads the next message, at this gate in turn with other calls. Does nothing during another
+  /// Reads the next message when this call has its turn at the gate. Does nothing during another
   /// read, or if no message can follow.
   void Read(ReadGate& gate) { ReadAt(&gate); }
   void Read() { ReadAt(nullptr); }
   /// Sends the message after the earlier messages. The shares are released when the message is
   /// written or the call is done. Does nothing after End.
   void Send(const grpc::ByteBuffer& message, Share bytes = {}, Share call = {});
-  /// Sends the message as the last one, and counts its bytes. Ends the call with an error if there
-  /// is no room for them.
+  /// Sends this message as the last one, and counts its bytes in the budget. If there is no room
+  /// for the bytes, ends the call with an error.
   void SendLast(const grpc::ByteBuffer& message);
   /// Returns the number of unwritten messages.
   [[nodiscard]] size_t unsent() const { return unsent_.size(); }
   /// Ends the call after all messages are sent.
   void End();
-  /// Ends the call without its unsent messages. Does nothing after another error.
+  /// Ends the call with an error, and drops its unsent messages. Does nothing if the call has
+  /// already ended with an error.
   void End(const Error& error);
   void End(const grpc::Status& error);
 
   [[nodiscard]] bool ended() const { return end_.has_value(); }
 
-  /// Any thread may post events, even after the call was deleted.
+  /// Returns the object with which any thread may post events, even after the call was deleted.
   [[nodiscard]] const std::shared_ptr<CallEvents>& events() const { return events_; }
 
  private:
@@ -136,10 +140,10 @@ class StreamCall : public RawCall, private GatedReader {
   const std::shared_ptr<CallEvents> events_;
   std::vector<Share> held_;
   Reading reading_ = Reading::kNot;
-  ReadGate* gate_ = nullptr;  ///< the gate of the last Read; may be null
+  ReadGate* gate_ = nullptr;  ///< the gate of the last read; null if that used no gate
   bool half_closed_ = false;
   grpc::ByteBuffer incoming_;
-  std::list<Outgoing> unsent_;  ///< the first message is in progress if `writing_`
+  std::list<Outgoing> unsent_;  ///< the first message is being written if `writing_`
   bool writing_ = false;
   std::optional<grpc::Status> end_;  ///< the status with which the call ends
 };

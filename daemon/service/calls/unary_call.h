@@ -15,11 +15,11 @@
 
 namespace cccl_cache::daemon {
 
-/// A call with one small request, which waits for its turn to be received, and with one reply.
+/// A call with one small request and one reply. The request waits for its turn at the read gate.
 class UnaryCall final : public StreamCall {
  public:
-  /// Must be called once, now or later, on any thread. The message is sent only if the status is
-  /// OK.
+  /// Sends the reply. Must be called exactly once. The call may come later, and on any thread. The
+  /// message is sent only if the status is OK.
   using Reply = std::function<void(const grpc::Status&, const google::protobuf::MessageLite&)>;
   template <typename Request>
   using Answer = std::function<void(const Request&, Reply)>;
@@ -28,7 +28,7 @@ class UnaryCall final : public StreamCall {
   template <typename Request>
   using Check = std::function<Status(const Request&)>;
 
-  /// Returns a maker of calls with this type of request. `check` may be empty.
+  /// Returns a function that makes calls with this type of request. `check` may be empty.
   template <typename Request>
   static MakeCall Maker(BuildBackend& backend, Account account, Answer<Request> answer,
                         Check<Request> check = {}) {
@@ -47,7 +47,7 @@ class UnaryCall final : public StreamCall {
   }
 
  private:
-  /// Returns an error, or calls the reply now or later.
+  /// Decodes and answers a request. Returns an error, or calls the reply now or later.
   using Method = std::function<Status(grpc::ByteBuffer&, Reply)>;
 
   UnaryCall(BuildBackend& backend, Account account, CallStream& stream,

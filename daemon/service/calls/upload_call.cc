@@ -13,7 +13,8 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Maximum size in bytes of the tag and length of the only field.
+/// Maximum size of what a chunk has besides its data, in bytes: the tag and the length of its only
+/// field.
 constexpr uint64_t kChunkHead = 16;
 /// Bytes that each upload counts in addition to its contents, so that many empty uploads are not
 /// free.
@@ -38,8 +39,7 @@ UploadCall::UploadCall(BuildBackend& backend, const Peer& peer, CallStream& stre
 }
 
 UploadCall::~UploadCall() {
-  // The stream ended because the caller left, not because of its last chunk. The upload is
-  // therefore of no use.
+  // The caller left before it received the reply, so the upload is of no use.
   if (digest_ && context().IsCancelled()) backend_.uploads.Drop(peer_.uid, *digest_);
 }
 

@@ -14,7 +14,7 @@
 
 namespace cccl_cache::daemon {
 
-/// One call of Upload.
+/// One call of Upload: receives contents in chunks, and keeps them for the user's later builds.
 class UploadCall final : public StreamCall {
  public:
   static constexpr uint64_t kChunkBytes = 1u << 20;
@@ -25,7 +25,8 @@ class UploadCall final : public StreamCall {
  private:
   void OnMessage(grpc::ByteBuffer& message) override;
   void OnHalfClose() override;
-  /// Frees the room before the caller is answered, so that the user's next upload finds it.
+  /// Releases the budget of the upload before the caller gets the error, so that it is free for the
+  /// user's next upload.
   void OnGone() override { kept_.Release(); }
   [[nodiscard]] Status Append(grpc::ByteBuffer& message);
 

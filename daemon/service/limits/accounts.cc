@@ -31,7 +31,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// The default of useradd, if /etc/login.defs does not set it.
+/// The first subordinate uid if /etc/login.defs does not set it. useradd has the same default.
 constexpr uid_t kSubordinateUidMin = 100'000;
 constexpr std::chrono::seconds kLookAgain{10};
 /// How long a name is kept before the next look-up. A user may be added, and a uid may pass to
@@ -39,7 +39,7 @@ constexpr std::chrono::seconds kLookAgain{10};
 constexpr std::chrono::minutes kNameBelieved{10};
 constexpr size_t kMaxNames = 65'536;
 constexpr size_t kMaxAsked = 1'024;
-constexpr size_t kMaxEntry = size_t{1} << 20;  // bytes of one user's line
+constexpr size_t kMaxEntry = size_t{1} << 20;  // limit of one user's entry, in bytes
 
 struct Range {
   uid_t first;
@@ -54,7 +54,7 @@ std::optional<uint64_t> Number(std::string_view text) {
   return number;
 }
 
-/// Calls getpwnam_r or getpwuid_r as `get`.
+/// Looks up a user. `get` calls getpwnam_r or getpwuid_r. None if there is no such user.
 template <typename Get>
 std::optional<uid_t> Look(const Get& get) {
   passwd entry{};
@@ -82,7 +82,7 @@ uid_t ReadSubordinateUidMin(const std::string& path) {
     std::string name;
     std::string value;
     if (!(words >> name >> value) || name != "SUB_UID_MIN") continue;
-    // With 0 all users would count as one.
+    // 0 is ignored, because with it all users would count as one.
     if (const auto number = Number(value); number && *number > 0)
       return static_cast<uid_t>(*number);
   }
@@ -106,7 +106,7 @@ std::vector<Range> ReadRanges(const Accounts::Sources& sources) {
     std::optional<uid_t> uid = sources.find_uid(owner);
     if (const auto number = Number(owner); !uid && number) uid = static_cast<uid_t>(*number);
     const auto begin = static_cast<uid_t>(*first);
-    // Containers of root are not root, so they must not use the part of the budgets that is
+    // A container of root does not run as root, so it must not use the part of the budgets that is
     // reserved for root.
     const bool own = uid && !Account(*uid).privileged();
     ranges.push_back(
@@ -131,8 +131,8 @@ bool IsInOwnUserNamespace(const std::string& directory) {
   if (stat((directory + "/ns/user").c_str(), &other) == 0) {
     return own.st_dev == other.st_dev && own.st_ino == other.st_ino;
   }
-  // A service user may not look at the namespaces of root's processes, but it may read their id
-  // maps. The map of a container has only a part of the ids.
+  // A service user may not look at the namespace of a process of root, but may read its id maps. In
+  // a container, the id map has only a part of the ids.
   if (errno != EACCES || geteuid() == 0) return false;
   for (const char* map : {"/uid_map", "/gid_map"}) {
     if (!HoldsAll(std::string("/proc/self") + map) || !HoldsAll(directory + map)) return false;
@@ -146,9 +146,10 @@ class Accounts::State {
  public:
   explicit State(Sources sources) : sources_(std::move(sources)) {}
 
-  /// Returns none if the name is not known yet. Stored uids may take half of the queue of look-ups,
-  /// so that connections find room. They may take none before the files were read, because only the
-  /// files show which uids need no name.
+  /// Returns the account of a uid. None if it is not known yet whether the uid has a name; then the
+  /// name is looked up later. Look-ups for stored uids may take only half of the queue, so that
+  /// there is room for connections. They may take nothing before the files were read, because only
+  /// the files show which uids need no name.
   std::optional<Account> Find(uid_t uid, bool stored) {
     const MutexLock lock(mutex_);
     const auto range = std::ranges::find_if(
@@ -169,7 +170,7 @@ class Accounts::State {
 
   void Settle() {
     const MutexLock lock(mutex_);
-    // The current round may have begun before this call.
+    // The current round may have begun before this call, so the end of the next round is awaited.
     const uint64_t enough = wanted_rounds_ = rounds_ + 2;
     changed_.NotifyAll();
     changed_.Wait(mutex_, [&]() REQUIRES(mutex_) { return rounds_ >= enough; });
@@ -223,7 +224,7 @@ class Accounts::State {
   }
 
   void Remember(uid_t uid, bool exists) REQUIRES(mutex_) {
-    // All names are then looked up again, which is simple and rare.
+    // When all names are dropped, they are looked up again. This is simple, and happens rarely.
     if (names_.size() >= kMaxNames) names_.clear();
     names_[uid] = {exists, Clock::now() + kNameBelieved};
   }

@@ -15,18 +15,19 @@ namespace cccl_cache::daemon {
 namespace {
 
 constexpr std::chrono::milliseconds kRetryAfter{200};
-/// Streams are calls that send many messages without a turn (ReadGate). Each may have one message
-/// of the maximum size in transfer at any time.
+/// Limits of uploads, snapshots and reflection streams. Such a call sends many messages and takes
+/// no turn at ReadGate, so each may have one message of the maximum size in transfer at any time.
 constexpr uint64_t kStreamsPerUid = 16;
 constexpr uint64_t kStreamsInAll = 64;
-/// Lease holders may send at any time too, so they are bounded for the same reason.
+/// Limit of all leases. The holder of a lease may also send a message at any time without a turn.
 constexpr uint64_t kLeasesInAll = 256;
-/// Streams of builds are bounded too. A process with many builds at once needs one stream.
+/// Limits of streams of builds (BuildMany). One stream suffices for a process with many builds.
 constexpr uint64_t kBatchesPerUid = 32;
 constexpr uint64_t kBatchesInAll = 128;
-/// One half of the bytes in flight is the most that all silent streams of builds together may take.
+/// All streams of builds together may reserve the bytes in flight divided by this number, even if
+/// they send nothing.
 constexpr uint64_t kBatchesPartOfBytes = 2;
-/// Each server has a thread, memory of gRPC and a few descriptors.
+/// Limits of gRPC servers, because each has a thread, memory of gRPC and a few file descriptors.
 constexpr uint64_t kServersPerUid = 256;
 constexpr uint64_t kServersInAll = 1024;
 
@@ -40,13 +41,13 @@ constexpr std::string_view kNames[] = {"connections",
                                        "servers for sets of groups"};
 static_assert(std::size(kNames) == static_cast<size_t>(Resource::kCount));
 
-/// Returns the bytes in flight without the part that is reserved for messages in reception
-/// (ServiceLimits::gate_turns).
+/// Returns the bytes in flight that Budget may give. The rest is reserved for messages that
+/// ReadGate admits (ServiceLimits::gate_turns).
 uint64_t CountedBytes(const ServiceLimits& limits) {
   return limits.bytes_in_flight - limits.bytes_in_flight / 4;
 }
 
-/// Returns the number of streams of builds that fit into that part, each with its next message.
+/// Returns the maximum number of streams of builds. Each reserves a message of the maximum size.
 uint64_t BatchesInAll(const ServiceLimits& limits) {
   const uint64_t bytes = CountedBytes(limits) / kBatchesPartOfBytes;
   return std::clamp<uint64_t>(bytes / limits.message_bytes, 1, kBatchesInAll);
@@ -107,7 +108,7 @@ Result<Share> Budget::Take(Account account, Resource resource, uint64_t amount) 
   const size_t index = Index(resource);
   const Allowance& allowance = allowances_[index];
   if (amount > allowance.per_account) {
-    // A wait does not help, so the error has no retry time.
+    // The request is larger than the limit, so a later attempt would fail too: no retry time.
     return Error{ErrorCode::kOverloaded, fmt::format("{} {} at once: a user may have at most {}",
                                                      amount, kNames[index], allowance.per_account)};
   }
@@ -152,7 +153,7 @@ void Budget::Await(Account account, Resource resource, uint64_t waiter, Given gi
 }
 
 void Budget::Withdraw(Account account, Resource resource, uint64_t waiter) {
-  Given withdrawn;  // destroyed without the lock
+  Given withdrawn;  // declared before the lock, so destroyed after the unlock
   const MutexLock lock(mutex_);
   Waiting& all = waiting_[Index(resource)];
   const auto waiting = all.find(account);
@@ -195,8 +196,8 @@ void Budget::Give(Account account, Resource resource, uint64_t amount) {
       users_.erase(found);
     }
     Serve(account, resource, served);
-    // Others may have waited for the bound on all accounts, or for the amount that this account
-    // leaves free.
+    // The released amount counts for the bound on all accounts, and for the amount that each
+    // account must leave free. Waiters of other accounts may therefore be served now, too.
     for (const Account& other : Keys(waiting_[index])) Serve(other, resource, served);
   }
   for (auto& [give, share] : served) give(std::move(share));
@@ -223,7 +224,7 @@ Result<std::shared_ptr<const void>> DepositReaders::Add(Account account,
 void DepositReaders::Forget(const Key& key) {
   const MutexLock lock(mutex_);
   const auto found = reading_.find(key);
-  // Other calls may have begun to read the same contents meanwhile.
+  // A later call of Add may already have replaced the expired entry by a new one.
   if (found != reading_.end() && found->second.expired()) reading_.erase(found);
 }
 

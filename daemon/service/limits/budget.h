@@ -18,7 +18,7 @@
 
 namespace cccl_cache::daemon {
 
-/// The resources that a client can use up.
+/// The limited resources of the daemon.
 enum class Resource : uint8_t {
   kConnections,
   kCalls,
@@ -36,7 +36,8 @@ inline constexpr uint64_t kLeasesPerUid = 64;
 
 class Budget;
 
-/// Part of a budget, released by the destructor. Not thread-safe; the budget must outlive it.
+/// An amount of one resource that an account holds. The destructor returns it to the budget, which
+/// must outlive this object. A default-constructed share holds nothing. Not thread-safe.
 class Share {
  public:
   Share() = default;
@@ -45,7 +46,8 @@ class Share {
   ~Share() { Release(); }
 
   void Release();
-  /// Adds another share of the same account and resource to this one.
+  /// Adds the amount of `other`, which must be of the same account and resource, to this share.
+  /// `other` holds nothing afterwards.
   void Merge(Share&& other);
   [[nodiscard]] uint64_t amount() const { return amount_; }
 
@@ -60,22 +62,24 @@ class Share {
   uint64_t amount_ = 0;
 };
 
-/// Counts the present use of each resource, for each account and for all accounts together
-/// (Allowance). Thread-safe.
+/// Counts how much of each resource each account and all accounts together hold, and refuses more
+/// than the limits allow (Allowance). Thread-safe.
 class Budget {
  public:
   explicit Budget(const ServiceLimits& limits);
 
-  /// Takes a share of the resource. kOverloaded names the exhausted resource and the account.
+  /// Takes this amount of the resource for the account. Returns kOverloaded if a limit is reached.
+  /// The error's text names the resource.
   [[nodiscard]] Result<Share> Take(Account account, Resource resource, uint64_t amount = 1);
   using Given = std::function<void(Share)>;
-  /// Gives the account one unit of the resource as soon as the limits allow it: before this
-  /// returns, or later on the thread that releases a unit. `given` is called without a lock.
-  /// Waiters of one account are served in the order of `waiter`, a number that the caller chooses.
+  /// Calls `given` with one unit of the resource as soon as the limits allow it: during this call,
+  /// or later on a thread that releases a share. No lock is held during `given`. The waiters of one
+  /// account are served in ascending order of `waiter`, a unique number that the caller chooses.
   void Await(Account account, Resource resource, uint64_t waiter, Given given);
-  /// Removes a waiter. A `given` in progress may still run. Does nothing for an unknown waiter.
+  /// Removes a waiter that Await has added. If another thread is already calling its `given`, that
+  /// call may continue after the return. Does nothing for an unknown waiter.
   void Withdraw(Account account, Resource resource, uint64_t waiter);
-  /// Returns the present use of all accounts.
+  /// Returns the amount of the resource that all accounts hold now.
   [[nodiscard]] uint64_t Used(Resource resource) const;
 
  private:
@@ -87,27 +91,29 @@ class Budget {
   [[nodiscard]] uint64_t Most(Account account, size_t index) const REQUIRES(mutex_);
   [[nodiscard]] uint64_t UsedBy(Account account, size_t index) const REQUIRES(mutex_);
   Share Count(Account account, Resource resource, uint64_t amount) REQUIRES(mutex_);
-  /// Takes the shares that the waiters of this account may have now.
+  /// Moves those waiters of this account that the limits allow now to `served`, with one unit each.
+  /// The caller must call them after it has released the lock.
   void Serve(Account account, Resource resource, Served& served) REQUIRES(mutex_);
 
   const std::array<Allowance, static_cast<size_t>(Resource::kCount)> allowances_;
   mutable Mutex mutex_;
   std::array<HeldInAll, static_cast<size_t>(Resource::kCount)> used_ GUARDED_BY(mutex_) = {};
-  std::map<Account, Amounts> users_ GUARDED_BY(mutex_);  // only accounts with any use
+  std::map<Account, Amounts> users_ GUARDED_BY(mutex_);  // only accounts that hold something
   std::array<Waiting, static_cast<size_t>(Resource::kCount)> waiting_ GUARDED_BY(mutex_);
 };
 
-/// Counts deposits in transfer among the bytes of the receiving accounts. The same bytes count once
-/// per account, even if several of its calls share them. A thousand waiters for one deposit thus
-/// count as much as they hold in memory, and a slow reader costs other accounts nothing.
+/// Counts the contents of deposits that are being sent among the bytes in flight of the receiving
+/// account. Contents count once per account even if several of its calls send them, because those
+/// calls share one copy in memory. A slow reader thus uses only the limit of its own account.
 /// Thread-safe.
 class DepositReaders {
  public:
-  /// The budget must outlive this object, which must outlive all returned handles.
+  /// The budget must outlive this object. This object must outlive all handles that Add returns.
   explicit DepositReaders(Budget& budget) : budget_(budget) {}
 
-  /// Returns a handle to hold while the contents are sent. kOverloaded: the account has too many
-  /// bytes in flight.
+  /// Counts the contents for the account until the last handle for them is released. The caller
+  /// holds the handle while it sends. Returns kOverloaded if the account has too many bytes in
+  /// flight.
   [[nodiscard]] Result<std::shared_ptr<const void>> Add(Account account,
                                                         const DepositContents& contents);
 

@@ -15,21 +15,23 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Maximum bytes read of one file of /proc. The mount at "/" is among the first mounts of a
-/// container.
+/// Bytes that are read from a file of /proc. They include the mount at "/", because it is among the
+/// first lines of /proc/PID/mountinfo in a container.
 constexpr size_t kMaxRead = size_t{64} << 10;
-/// Control groups with longer names are not distinguished. A path has at most 4,096 bytes, and
-/// there are some fifteen hierarchies.
+/// A container whose /proc/PID/cgroup is longer can't be identified. In practice none is: a path
+/// has at most 4,096 bytes, and there are some fifteen hierarchies.
 constexpr size_t kMaxControlGroup = kMaxRead - 1;
 
-/// A container may make control groups below its own. When all accounts are in use, accounts give
-/// way first at a place in the tree that has more than this part of them.
+/// A container may make any number of control groups below its own, and each takes an account. When
+/// all accounts are in use, a control group below which there are more than 1/kShares of them loses
+/// an account first.
 constexpr size_t kShares = 16;
 
-/// A place without accounts that has given fewer numbers is forgotten.
+/// A control group without accounts is removed from places_ if it has given fewer numbers than
+/// this.
 constexpr uint64_t kManyNumbers = uint64_t{1} << 20;
 
-/// Returns whether a connection of the user or of the group is open.
+/// Returns whether a connection of this user or group is open. `either` is a User or a Group.
 bool IsConnected(const auto& either) { return either.connected.use_count() > 1; }
 
 std::optional<ContainerMark> ReadMark(const PeerProcess& process) {
@@ -39,7 +41,7 @@ std::optional<ContainerMark> ReadMark(const PeerProcess& process) {
   return mark;
 }
 
-/// Removes the first line from the text and returns it. None: no complete line is left.
+/// Removes the first line from the text and returns it. Returns none if no complete line is left.
 std::optional<std::string_view> TakeLine(std::string_view& text) {
   const size_t end = text.find('\n');
   if (end == std::string_view::npos) return std::nullopt;
@@ -54,7 +56,7 @@ std::string_view TakeWord(std::string_view& line) {
   return word;
 }
 
-/// Returns the displayed name of a control group: the path in its last line.
+/// Returns a name of the control group for the log: the end of the last line of /proc/PID/cgroup.
 std::string_view ShortNameOf(std::string_view control_group) {
   constexpr size_t kShown = 200;
   if (control_group.ends_with('\n')) control_group.remove_suffix(1);
@@ -66,13 +68,13 @@ bool IsBelow(std::string_view path, std::string_view parent) {
   return path.starts_with(parent) && (path.size() == parent.size() || path[parent.size()] == '/');
 }
 
-/// Returns the concatenated paths of a control group in all hierarchies. Leaves out paths that are
-/// a prefix of an earlier path.
+/// Returns the paths of a control group in all hierarchies, joined to one path. Leaves out a path
+/// that is equal to an earlier path or a parent of it.
 std::string PathOf(std::string_view control_group) {
   std::string whole;
   std::vector<std::string_view> earlier;
   while (auto line = TakeLine(control_group)) {
-    // number:controllers:path
+    // The form of a line is number:controllers:path.
     const std::string_view path = line->substr(std::min(line->size(), line->find(":/") + 1));
     const auto holds = [path](std::string_view each) { return IsBelow(each, path); };
     if (path.size() < 2 || std::ranges::any_of(earlier, holds)) continue;
@@ -82,8 +84,8 @@ std::string PathOf(std::string_view control_group) {
   return whole;
 }
 
-/// Returns the path of systemd's slice for a user of this node, which contains the user's sessions
-/// and all their control groups. None if the path is not below such a slice.
+/// Returns the path of the slice that systemd made for a user of this node. It contains all
+/// sessions and control groups of the user. Returns none if the path is not below such a slice.
 std::optional<std::string_view> SliceOfUser(std::string_view path) {
   constexpr std::string_view kUser = "/user-";
   constexpr std::string_view kSlice = ".slice";
@@ -103,6 +105,7 @@ std::optional<std::string_view> SliceOfUser(std::string_view path) {
 
 std::optional<ContainerMark> MarkOf(std::string_view control_group, std::string_view mounts) {
   if (control_group.empty() || control_group.size() > kMaxControlGroup) return std::nullopt;
+  // The form of a line of mountinfo:
   // id parent major:minor root mount_point options optional... - type source super_options
   while (auto line = TakeLine(mounts)) {
     const std::string_view id = TakeWord(*line);
@@ -131,14 +134,14 @@ void Containers::Identify(const std::optional<ContainerMark>& mark, Peer& peer) 
   const uid_t uid = peer.uid;
   peer.uid = kOverflowUid;
   peer.counted_as = Account::OfUntoldContainers();
-  // Its groups, like its uid, are not those of this node.
+  // A group id of a container, like its uid, means another group than the same id on this node.
   peer.gid = kOverflowGid;
   peer.groups.clear();
   peer.reach = FileReach::kNone;
   peer.administrator = false;
   if (!mark || uid == kOverflowUid) return;
   Hasher hasher;
-  // Several control groups may share an account.
+  // The digest includes the control group, because several control groups may share an account.
   hasher.AppendValue("control group", mark->control_group);
   hasher.AppendValue("root", mark->root);
   hasher.AppendValue("uid", uid);
@@ -230,15 +233,15 @@ Containers::User* Containers::UserOf(Group& group, const Digest& name) {
 Containers::Groups::iterator Containers::GroupToForget(const Places& places) {
   struct Branch {
     size_t accounts = 0;
-    Groups::iterator oldest;  // the oldest without connections
+    Groups::iterator oldest;  // the least recently used account without connections; or end()
   };
   const size_t few = std::max<size_t>(limits_.accounts / kShares, 1);
-  std::vector<Groups::iterator> below;  // the accounts below the present place
+  std::vector<Groups::iterator> below;  // the accounts below the control group of this level
   for (auto each = groups_.begin(); each != groups_.end(); ++each) below.push_back(each);
   bool is_on_own_way = true;
   for (size_t level = 0;; ++level) {
-    std::map<uint64_t, Branch> branches;  // by the next place; 0 for the account of the place
-                                          // itself
+    std::map<uint64_t, Branch> branches;  // keyed by the control group of this level; 0: the path
+                                          // of the account has ended
     const auto branch_of = [&](uint64_t place) REQUIRES(mutex_) {
       return &branches.try_emplace(place, Branch{0, groups_.end()}).first->second;
     };
@@ -252,8 +255,9 @@ Containers::Groups::iterator Containers::GroupToForget(const Places& places) {
     }
     Branch* const own = is_on_own_way ? branch_of(places[level]) : nullptr;
     if (own != nullptr) ++own->accounts;
-    // The branch with the most accounts. Among branches with few accounts, the one that was not
-    // used for longest.
+    // Picks the branch with the most accounts that has an account without connections. Branches
+    // with at most `few` accounts count as equally large. Among equally large branches, the one
+    // with the least recently used account is picked.
     uint64_t largest = 0;
     const Branch* found = nullptr;
     for (const auto& [place, branch] : branches) {
@@ -267,7 +271,8 @@ Containers::Groups::iterator Containers::GroupToForget(const Places& places) {
       found = &branch;
     }
     if (found == nullptr) return groups_.end();
-    // A branch with more accounts than the largest other branch takes none from the others.
+    // If all accounts of the new account's branch have connections, a smaller branch was picked. A
+    // smaller branch does not give up an account for a larger one.
     if (own != nullptr && own->accounts > std::max(found->accounts, few)) return groups_.end();
     const bool is_last = largest == 0 || level + 1 == places.size();
     if (found->accounts <= few || is_last) return found->oldest;
@@ -306,7 +311,7 @@ bool Containers::HasNumbers(const Account& account) const {
     const auto place = places_.find(each);
     if (place != places_.end()) given += place->second.given;
   }
-  // One call uses at most two numbers.
+  // A call of Identify needs at most two numbers: one for the account and one for the user.
   return left > given + 1;
 }
 

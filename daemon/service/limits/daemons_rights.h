@@ -10,20 +10,21 @@
 
 namespace cccl_cache::daemon {
 
-/// The secret by which a client proves that it has all rights of this process
-/// (proto/daemons_rights.h). Clients can read the secret of only one object per process. Immutable.
+/// The secret by which a client proves that it has all rights of the daemon's process
+/// (proto/daemons_rights.h). Only the first object of a process can publish its secret, because
+/// clients look for it under a fixed descriptor number. Immutable.
 class DaemonsRights {
  public:
-  /// Also drops the capability to wake the machine. systemd gives it to users' managers and not to
-  /// their shells, and a client must have all capabilities of this process. If the secret can't be
-  /// published, no client has a proof.
+  /// Makes and publishes the secret. If it can't be published, no proof is accepted. Also drops
+  /// CAP_WAKE_ALARM from this process: a client must have all capabilities of this process to read
+  /// the secret, and systemd gives this one to users' service managers but not to their shells.
   DaemonsRights();
 
   [[nodiscard]] bool AreProvenBy(std::string_view secret) const;
 
  private:
-  std::optional<Digest> digest_;  ///< digest of the secret, because comparing digests discloses
-                                  ///< nothing by its time
+  std::optional<Digest> digest_;  ///< of the secret; none if it was not published. The time to
+                                  ///< compare digests tells nothing about the secret.
   FileDescriptor file_;
 };
 

@@ -17,9 +17,9 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Returns the pid that this process's /proc shows, or 0 if the process is not in it or is gone.
-/// /proc may show another pid namespace than this process's own, so the pid from the socket may be
-/// wrong in it.
+/// Returns the pid of the process in the pid namespace that /proc shows. Returns 0 if the process
+/// has ended or is not in that namespace. The pid from the socket can't be used for /proc, because
+/// /proc may show another pid namespace than this process's own.
 pid_t NumberOf(const FileDescriptor& process) {
   const std::string text =
       ReadFileAt(fmt::format("/proc/self/fdinfo/{}", process.get())).value_or("");

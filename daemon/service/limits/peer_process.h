@@ -11,19 +11,20 @@
 
 namespace cccl_cache::daemon {
 
-/// The process that connected to a socket. It may be gone. If it is alive after a read below its
-/// directory, the read was of this process, because its number was not reused before. Reads only
-/// /proc, which waits for no disk and no other process. Not thread-safe.
+/// The process that connected to a socket. It may have ended, and another process may have got its
+/// pid. To read files below directory(), read them first and call IsAlive() then: if it returns
+/// true, the files were those of this process. Reads only /proc, so no function waits for a disk or
+/// for another process. Not thread-safe.
 class PeerProcess {
  public:
-  /// Returns the process that the kernel recorded (SO_PEERPIDFD, since Linux 6.5). None if the
-  /// kernel is older, or if this process's /proc does not show the process.
+  /// Returns the process that the kernel recorded when it connected (SO_PEERPIDFD, since Linux
+  /// 6.5). Returns none if the kernel is older, or if /proc does not show the process.
   [[nodiscard]] static std::optional<PeerProcess> Of(int socket);
-  /// As Of, but before Linux 6.5 finds the process by its pid, which another process may have by
-  /// now.
+  /// Like Of, but on kernels before Linux 6.5 returns the process that has the pid now. Another
+  /// process may have got the pid since.
   [[nodiscard]] static std::optional<PeerProcess> OfSocketOrPid(int socket, pid_t pid);
 
-  /// Returns its directory: "/proc/4711".
+  /// Returns the directory of the process in /proc: "/proc/4711".
   [[nodiscard]] const std::string& directory() const { return directory_; }
   [[nodiscard]] bool IsAlive() const;
 

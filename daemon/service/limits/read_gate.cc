@@ -45,8 +45,8 @@ void ReadGate::Leave(Account account, GatedReader& reader) {
     left->second.reading.erase(&reader);
     reading_.Remove(account, 1);
     Admit(account, left->second, &next);
-    // If no reader of this user waits, readers that waited for the bound on all users may read, in
-    // turn.
+    // If no reader of this user can be admitted, readers of other users may be waiting for the
+    // bound on all users. The other users are visited in turn, starting with the next one.
     if (next.empty()) {
       for (auto user = std::next(left); user != users_.end(); ++user) {
         Admit(user->first, user->second, &next);
@@ -68,7 +68,7 @@ void ReadGate::EndSlow(Clock::time_point now) {
   if (!lacking) return;
   for (auto& [account, user] : users_) {
     for (const auto& [reader, since] : user.reading) {
-      // The reader is alive, because it would have left before its destruction.
+      // The reader still exists, because a reader must call Leave before it is destroyed.
       if (now - since >= kPatience) reader->GiveUp();
     }
   }

@@ -12,43 +12,47 @@
 
 namespace cccl_cache::daemon {
 
-/// A call that waits for its turn to read a message.
+/// A call that may read its next message only when ReadGate calls StartReading.
 class GatedReader {
  public:
   virtual void StartReading() = 0;
-  /// Called when the reader's turn has lasted too long. Must end the call on another thread. May
-  /// call the gate only after it has returned.
+  /// Called with the gate's lock held if the reader has not called Leave for too long. The function
+  /// must make another thread end the call, and must not call the gate itself.
   virtual void GiveUp() = 0;
 
  protected:
   ~GatedReader() = default;
 };
 
-/// Bounds the number of messages in reception, before a byte of them is in memory. gRPC collects a
-/// whole message before it passes it on, and a client may send all but the last byte. If a user
-/// gets no turn for that reason, the calls whose turns have lasted too long are ended. Thread-safe.
+/// Limits the number of messages that are being received, for each user and for all users together.
+/// gRPC keeps a message in memory until it is complete, and a client may never send its last byte.
+/// So a call must enter the gate before it reads a message, and leave it afterwards. If slow calls
+/// keep another user from reading at all, the slow calls are ended. Thread-safe.
 class ReadGate {
  public:
   using Clock = std::chrono::steady_clock;
-  /// The longest turn while other readers wait. A whole message takes milliseconds.
+  /// A reader may be ended after this time if another user can't read at all. The reception of a
+  /// whole message takes milliseconds.
   static constexpr std::chrono::seconds kPatience{10};
 
   explicit ReadGate(const Allowance& allowance) : allowance_(allowance) {}
 
-  /// Calls StartReading now, or later on another thread, always without a lock held. Each Enter
-  /// must be followed by one Leave after StartReading was called, or by a Withdraw that returns
-  /// true. The reader must live until then.
+  /// Calls StartReading as soon as the limits allow it: during this call, or later on another
+  /// thread. No lock is held during StartReading. Each Enter must be followed by one Leave after
+  /// StartReading was called, or by a Withdraw that returns true. The reader must live until then.
   void Enter(Account account, GatedReader& reader);
   void Leave(Account account, GatedReader& reader);
-  /// Removes the reader from the queue. Returns true if it was queued: StartReading will not be
-  /// called. Returns false if StartReading was called or is being called.
+  /// Removes the reader from the queue. Returns true if it was queued; then StartReading will not
+  /// be called. Returns false if StartReading was called or is being called; then Leave must
+  /// follow.
   [[nodiscard]] bool Withdraw(Account account, GatedReader& reader);
-  /// Must be called every few seconds.
+  /// If a user has waiting readers and none that reads, calls GiveUp of every reader that has been
+  /// reading for kPatience. Must be called every few seconds.
   void EndSlow(Clock::time_point now = Clock::now());
 
  private:
   struct User {
-    std::map<GatedReader*, Clock::time_point> reading;  ///< with the start of each turn
+    std::map<GatedReader*, Clock::time_point> reading;  ///< with the time of StartReading
     std::deque<GatedReader*> waiting;
   };
   [[nodiscard]] bool MayRead(Account account, const User& user) const REQUIRES(mutex_);

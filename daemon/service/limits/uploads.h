@@ -16,25 +16,26 @@
 
 namespace cccl_cache::daemon {
 
-/// Blobs that were too large for one message. Only the uid that sent a blob can use it.
-/// Thread-safe.
+/// Parts of requests (blobs) that clients uploaded because they were too large for one message.
+/// Only the uid that sent a blob can use it. Thread-safe.
 class Uploads {
  public:
   using Clock = std::chrono::steady_clock;
 
   explicit Uploads(std::chrono::seconds kept) : kept_(kept) {}
 
-  /// Keeps a blob whose digest was computed by the daemon. If the blob is kept already, its
-  /// lifetime starts again.
+  /// Keeps a blob for the time that the constructor was given. The daemon must have computed the
+  /// digest itself. `share` is released with the blob. If the blob is kept already, its time starts
+  /// again.
   void Keep(uid_t uid, const Digest& digest, std::string bytes, Share share,
             Clock::time_point now = Clock::now());
   /// Returns the blob, or null if this uid did not send it or it has expired.
   [[nodiscard]] std::shared_ptr<const std::string> Find(uid_t uid, const Digest& digest,
                                                         Clock::time_point now = Clock::now());
-  /// Drops an upload whose caller has left without an answer. If another caller of the uid sent the
-  /// same blob, the blob must be sent again.
+  /// Frees a blob whose caller left before the upload was answered. If another caller with this uid
+  /// has uploaded the same blob, that caller must upload it again.
   void Drop(uid_t uid, const Digest& digest);
-  /// Frees the blobs that have expired. Must be called now and then.
+  /// Frees the blobs that have expired. Must be called every few seconds.
   void Forget(Clock::time_point now = Clock::now());
 
  private:

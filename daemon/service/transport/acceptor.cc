@@ -22,16 +22,18 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// How long the close of one client's socket may delay the next connection.
+/// The interval at which a blocked close of a client's socket is interrupted, so that the next
+/// socket is closed soon.
 constexpr std::chrono::milliseconds kPatience{1};
 
-/// Connections that are accepted in a row before other events are handled. Identifying a container
-/// takes longer than the rest. A user of the node thus waits for at most two connections of
-/// containers: one in progress, and one that came before.
+/// Maximum numbers of connections that are accepted from one listener before other events are
+/// handled. The identification of a container takes longer than all else. A user of the node
+/// therefore waits for at most two connections of containers: one in progress, and one that arrived
+/// earlier.
 constexpr int kAtOnce = 64;
 constexpr int kAtOnceOfContainers = 1;
 constexpr std::chrono::milliseconds kBreath{20};
-/// How often to check whether gRPC has closed the sockets of ended connections.
+/// The interval of the checks whether gRPC has closed the sockets of ended connections.
 constexpr std::chrono::milliseconds kReleaseInterval{10};
 constexpr uint64_t kStopId = 0;
 
@@ -182,7 +184,8 @@ void Acceptor::AcceptSome(const ListeningSocket& listener) {
   for (int i = 0; i < most; ++i) {
     FileDescriptor socket(accept4(listener.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (socket.valid()) {
-      // Another process may have replaced the socket at the path, to pass calls on.
+      // A process in a container may have replaced the socket file, to relay the calls of others.
+      // CheckListeners closes the listener then.
       if (listener.for_containers()) CheckListeners();
       if (listener.fd() < 0) return closer_.Close(std::move(socket));
       Adopt(std::move(socket), listener);
@@ -190,7 +193,8 @@ void Acceptor::AcceptSome(const ListeningSocket& listener) {
     }
     if (errno == EINTR || errno == ECONNABORTED) continue;
     if (errno == EMFILE || errno == ENFILE) TurnAway(listener.fd());
-    // Probably out of memory. The listener stays readable, so the thread pauses.
+    // The kernel is probably out of memory. epoll would report the listener again at once, so the
+    // thread pauses.
     if (errno != EAGAIN) std::this_thread::sleep_for(kBreath);
     return;
   }
@@ -218,8 +222,9 @@ void Acceptor::Adopt(FileDescriptor socket, const ListeningSocket& listener) {
     return closer_.Close(std::move(watched));
   }
   const uint64_t id = next_id_++;
-  // Only the hang-up is watched, which epoll always reports. If it can't be watched, the duplicate
-  // must not keep the connection open.
+  // epoll always reports a hang-up, so no other event is requested. If the socket can't be watched,
+  // its hang-up would not be seen, and the duplicate would keep the connection open. So it is shut
+  // down.
   if (!Watch(watched.get(), 0, id)) {
     shutdown(watched.get(), SHUT_RDWR);
     guarded->End();
@@ -250,7 +255,8 @@ Result<Peer> ReadPeerCredentials(int fd) {
   peer.uid = credentials.uid;
   peer.gid = credentials.gid;
   peer.pid = credentials.pid;
-  // Most users have fewer groups than this. The kernel's limit is 65,536.
+  // There is room for 64 groups first, which is enough for most users. The kernel's limit is
+  // 65,536.
   peer.groups.resize(64);
   size = static_cast<socklen_t>(peer.groups.size() * sizeof(gid_t));
   if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, peer.groups.data(), &size) != 0) {

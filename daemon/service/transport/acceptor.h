@@ -20,12 +20,12 @@
 
 namespace cccl_cache::daemon {
 
-/// Closes clients' sockets on its own thread, because a close may wait (guarded_sockets.h).
+/// Closes clients' sockets on a background thread, because a close may block (guarded_sockets.h).
 /// Thread-safe.
 class SocketCloser {
  public:
   SocketCloser() : thread_([this] { Run(); }) {}
-  /// Closes the remaining sockets.
+  /// Waits until the remaining sockets are closed.
   ~SocketCloser();
   SocketCloser(const SocketCloser&) = delete;
   SocketCloser& operator=(const SocketCloser&) = delete;
@@ -42,34 +42,38 @@ class SocketCloser {
   std::thread thread_;
 };
 
-/// Held while a connection is open.
+/// An object that the acceptor keeps while a connection is open. The destructor of a derived class
+/// learns that the connection has ended.
 class Connection {
  public:
   virtual ~Connection() = default;
 };
 
-/// Accepts connections on Unix sockets on its own thread, identifies the peers, and notices the end
-/// of each connection. GuardSocket checks the bytes that clients send. If the path of a listener
-/// for containers leads elsewhere, the listener and its connections are closed. Start and Stop must
-/// be called from one thread. All callbacks run on the acceptor's thread.
+/// Accepts connections on Unix sockets, identifies the peers, and detects the end of each
+/// connection. GuardSocket checks the bytes that clients send. If the path of a listener for
+/// containers leads to another file, the listener and its connections are closed. All of this, and
+/// all callbacks, run on the acceptor's own thread. Start and Stop must be called on one thread.
 class Acceptor {
  public:
   struct Callbacks {
-    /// Completes the kernel's description of the socket's peer: its account, its files, and whether
-    /// it is an administrator.
+    /// Completes the peer, of which the kernel's description is set: account, files that the daemon
+    /// may open for it, and whether it is an administrator. Replaces its uid if it is in a
+    /// container.
     std::function<void(int socket, const ListeningSocket&, Peer&)> identify;
-    /// Returns null if this peer may not connect now.
+    /// Returns the traffic of the peer's user. Returns null if the peer may not connect now.
     std::function<std::shared_ptr<UserTraffic>(const Peer&)> traffic_of;
-    /// Takes over the socket, or closes it and returns null.
+    /// Takes over the socket and returns an object to keep until the connection ends. Or closes the
+    /// socket and returns null.
     std::function<std::unique_ptr<Connection>(FileDescriptor, const Peer&)> admit;
-    /// Called after a connection was cut off because its client broke this rule.
+    /// Called after a connection was cut off because its client broke the rule.
     std::function<void(const Peer&, const FrameRule* rule)> cut_off;
     std::function<void()> tick;
-    /// Called at least before each tick, with the problem of the listeners. Empty for none.
+    /// Called before each tick, and whenever the listeners were checked, with the text of their
+    /// problems. The text is empty if there are none.
     std::function<void(std::string)> tell_problem;
   };
 
-  /// Calls `tick` at least every two `tick_interval`.
+  /// The callback `tick` is called at intervals of at most twice `tick_interval`.
   Acceptor(std::vector<ListeningSocket> listeners, std::chrono::milliseconds tick_interval,
            Callbacks callbacks);
   ~Acceptor();
@@ -77,12 +81,13 @@ class Acceptor {
   Acceptor& operator=(const Acceptor&) = delete;
 
   [[nodiscard]] Status Start();
-  /// Closes the listening sockets. Connections stay open until the acceptor is destroyed.
+  /// Ends the thread and closes the listening sockets. Connections stay open until the acceptor is
+  /// destroyed.
   void Stop();
 
  private:
   struct Watched {
-    FileDescriptor socket;  ///< a duplicate, which sees the hang-up of either side
+    FileDescriptor socket;  ///< a duplicate of the server's descriptor; epoll reports its hang-up
     std::unique_ptr<Connection> connection;
     std::shared_ptr<GuardedSocket> guarded;
     Peer peer;
@@ -96,26 +101,27 @@ class Acceptor {
   void Ended(uint64_t id);
   void TurnAway(int listener);
   [[nodiscard]] size_t IndexOf(const ListeningSocket& listener) const;
-  /// Closes the listeners for containers that are no longer at their paths, with their connections.
+  /// Closes each listener for containers whose path leads to another file, and its connections.
+  /// Reports the problems of all listeners.
   void CheckListeners();
 
-  std::vector<ListeningSocket> listeners_;  ///< closed listeners have no descriptor
-  std::vector<std::string> closed_;         ///< the reasons of closed listeners
+  std::vector<ListeningSocket> listeners_;  ///< a closed listener stays here, without a descriptor
+  std::vector<std::string> closed_;         ///< the reason for each closed listener
   const std::chrono::milliseconds tick_interval_;
   const Callbacks callbacks_;
   FileDescriptor epoll_;
   FileDescriptor stop_;
-  FileDescriptor spare_;  ///< closed for a moment when there are no more descriptors
+  FileDescriptor spare_;  ///< freed to accept and close a connection when descriptors run out
   uint64_t next_id_ = 0;
-  SocketCloser closer_;  ///< for the sockets that this thread would close
+  SocketCloser closer_;  ///< closes all sockets for this thread, which must not block
   std::map<uint64_t, Watched> connections_;
   std::vector<std::shared_ptr<GuardedSocket>> ended_;  ///< ended connections that gRPC has not
                                                        ///< closed yet
   std::thread thread_;
 };
 
-/// Returns the kernel's record of the process that connected to this Unix socket, as of the
-/// connect.
+/// Returns the uid, gid, groups and pid of the process that connected to this Unix socket, as the
+/// kernel recorded them when it connected.
 [[nodiscard]] Result<Peer> ReadPeerCredentials(int fd);
 
 }  // namespace cccl_cache::daemon

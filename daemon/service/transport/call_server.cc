@@ -19,8 +19,8 @@ constexpr std::chrono::milliseconds kReadPatience{20};
 class UnknownCall final : public RawCall {
  public:
   explicit UnknownCall(CallStream& stream) : RawCall(stream) {
-    // The text has no method name, because all messages of a caller that reads no answers stay in
-    // memory.
+    // The text has no method name. A client that reads no answers could otherwise make the daemon
+    // hold many long names in memory.
     Finish({grpc::StatusCode::UNIMPLEMENTED, "this daemon has no such method"});
   }
   void OnDone() override { delete this; }
@@ -39,7 +39,8 @@ std::unique_ptr<CallServer> CallServer::Start(grpc::ServerBuilder& builder,
   try {
     made->thread_ = std::thread([server = made.get()] { server->Run(); });
   } catch (const std::system_error&) {
-    // The destructor needs a thread that drains the queue.
+    // gRPC's queue must be drained before it is destroyed. There is no thread for that, so this one
+    // does it.
     made->server_->Shutdown();
     made->queue_->Shutdown();
     made->Run();
@@ -51,7 +52,7 @@ std::unique_ptr<CallServer> CallServer::Start(grpc::ServerBuilder& builder,
 CallServer::~CallServer() {
   if (!thread_.joinable()) return;
   thread_number_.wait(0);
-  // The thread may wait for its clients' sockets as long as the clients want.
+  // A client can make the thread block in a receive from its socket for any time.
   const InterruptedWaits interrupted(thread_number_, kReadPatience);
   Shutdown(std::chrono::system_clock::now());
   WaitForLastCall();
@@ -91,7 +92,8 @@ void CallServer::Arrived(bool ok) {
 }
 
 void CallServer::Forget(CallStream& stream) {
-  decltype(streams_)::node_type forgotten;  // destroyed after the unlock
+  decltype(streams_)::node_type forgotten;  // declared before the lock, so destroyed after the
+                                            // unlock
   const MutexLock lock(mutex_);
   forgotten = streams_.extract(&stream);
   if (streams_.empty()) none_left_.NotifyAll();
@@ -105,8 +107,8 @@ void CallServer::Run() {
   for (bool ok = false; queue_->Next(&done, &ok);) static_cast<Completion*>(done)->Complete(ok);
 }
 
-/// Waits until no call is left. No operation may be started on a queue that is shut down, and an
-/// answer to a call may still arrive.
+/// Waits until no call is left. The queue must not be shut down earlier: an answer to a call may
+/// still come, and gRPC forbids new operations on a queue that is shut down.
 void CallServer::WaitForLastCall() {
   const MutexLock lock(mutex_);
   none_left_.Wait(mutex_, [this]() REQUIRES(mutex_) { return streams_.empty(); });

@@ -21,26 +21,27 @@
 
 namespace cccl_cache::daemon {
 
-/// A gRPC server with one thread, which waits for its connections and runs all callbacks of their
-/// calls. A hit from memory thus never changes threads (docs/internals/decisions/0020).
-/// Thread-safe.
+/// A gRPC server with one thread. The thread waits for the server's connections and runs all
+/// callbacks of their calls. A hit from memory thus stays on one thread
+/// (docs/internals/decisions/0020). Thread-safe.
 class CallServer {
  public:
-  /// Called for each call of any method before it is served, on the server's thread.
+  /// Called for each call, whatever its method, before the call is served. Runs on the server's
+  /// thread.
   using Look = std::function<void(const CallStream&)>;
 
-  /// Serves these methods, and answers calls of other methods with an error. The methods must
-  /// outlive the server. Returns null if gRPC or the thread could not be started.
+  /// Starts a server for these methods. Calls of other methods get an error. `methods` must outlive
+  /// the server. Returns null if gRPC or the thread could not be started.
   [[nodiscard]] static std::unique_ptr<CallServer> Start(grpc::ServerBuilder& builder,
                                                          const MethodTable& methods, Look look);
-  /// Ends all calls.
+  /// Ends all calls and waits for the last one.
   ~CallServer();
   CallServer(const CallServer&) = delete;
   CallServer& operator=(const CallServer&) = delete;
 
   void Serve(FileDescriptor socket);
-  /// Ends every connection. A connection without calls ends at once. Other connections end with
-  /// their calls, or at the deadline.
+  /// Ends every connection. A connection without calls ends at once. Any other connection ends
+  /// after its last call, or at the deadline.
   void Shutdown(std::chrono::system_clock::time_point deadline);
 
  private:
@@ -66,10 +67,10 @@ class CallServer {
   std::unique_ptr<grpc::ServerCompletionQueue> queue_;
   std::unique_ptr<grpc::Server> server_;
   Arrival arrival_{*this};
-  CallStream* awaited_ = nullptr;  ///< used only by the thread
+  CallStream* awaited_ = nullptr;  ///< the stream of the next call; used only by the thread
   Mutex mutex_;
   CondVar none_left_;
-  /// Includes the awaited stream.
+  /// The streams of all calls, and the one that waits for the next call.
   std::unordered_map<CallStream*, std::unique_ptr<CallStream>> streams_ GUARDED_BY(mutex_);
   std::atomic<pid_t> thread_number_ = 0;  ///< the kernel's thread id; 0 until the thread runs
   std::thread thread_;

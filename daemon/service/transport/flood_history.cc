@@ -11,7 +11,7 @@ constexpr unsigned kWithoutPause = 3;
 constexpr unsigned kMaxDoublings = 6;
 constexpr std::chrono::seconds kFirstPause{1};
 constexpr std::chrono::seconds kRemembered{120};
-/// If this many uids of an account were cut off recently, the whole account pauses.
+/// An account pauses as a whole if connections of this many of its uids were cut off recently.
 constexpr size_t kManyUids = 8;
 
 }  // namespace

@@ -15,11 +15,12 @@
 
 namespace cccl_cache::daemon {
 
-/// Has the traffic of each user, and refuses new connections for a while: of users that connect too
-/// often, and of uids whose connections are cut off repeatedly (guarded_sockets.h). Such a uid
-/// pauses for 1 s after the fourth cut-off, then for twice as long each time, up to 64 s. An
-/// account may serve many people (decision 29), so the whole account pauses only if many of its
-/// uids were cut off. The history expires two minutes after the last cut-off. Not thread-safe.
+/// Keeps the traffic of each account, and refuses new connections in two cases. First, the account
+/// connects too often. Second, connections of the uid were cut off repeatedly (guarded_sockets.h):
+/// the uid pauses for 1 s after the fourth cut-off, and twice as long after each further one, up to
+/// 64 s. The whole account pauses only if many of its uids were cut off, because an account may
+/// serve many people (docs/internals/decisions/0029). Cut-offs are forgotten two minutes after the
+/// last one. Not thread-safe.
 class FloodHistory {
  public:
   using Clock = std::chrono::steady_clock;
@@ -27,12 +28,12 @@ class FloodHistory {
   FloodHistory(const TrafficLimits& limits, std::function<Clock::time_point()> now)
       : limits_(limits), now_(std::move(now)) {}
 
-  /// Returns the traffic object for a new connection of this user. Null if the user must not
-  /// connect yet.
+  /// Returns the traffic of the account for a new connection of the uid. Returns null if the
+  /// connection must be refused now.
   [[nodiscard]] std::shared_ptr<UserTraffic> Admit(Account account, uid_t uid);
-  /// Records that a connection of this user was cut off.
+  /// Records that a connection of this uid was cut off because it broke a rule.
   void NoteCutOff(Account account, uid_t uid);
-  /// Drops expired entries. Must be called every few seconds.
+  /// Drops cut-offs that have expired, and accounts without any. Must be called every few seconds.
   void Forget();
 
  private:
@@ -42,7 +43,7 @@ class FloodHistory {
   };
   struct User {
     CutOffs in_all;
-    std::map<uid_t, CutOffs> of_uids;  ///< bounded
+    std::map<uid_t, CutOffs> of_uids;  ///< at most kManyUids
     std::shared_ptr<UserTraffic> traffic;
   };
 

@@ -18,8 +18,8 @@ constexpr uint8_t kContinuation = 9;
 constexpr uint8_t kEndStream = 1;
 constexpr uint8_t kEndHeaders = 4;
 
-/// The prefix of each gRPC message: a flag for compression, and the length in four bytes, big
-/// endian.
+/// Each gRPC message has a prefix of this size: one byte for compression, and the message's length
+/// in four bytes, big endian.
 constexpr unsigned kPrefixBytes = 5;
 
 constexpr FrameRule kLongFrame{"a frame of more than 16 KiB"};
@@ -46,8 +46,9 @@ bool UserTraffic::Connect(Clock::time_point now) {
   return cancelled_.HasAny(now) && connections_.Take(now);
 }
 
-/// Dropped calls are among the cancelled calls, which time pays off. If the daemon gets little
-/// processor time, it frees them later than that.
+/// Dropped calls are also among the cancelled calls. The count of cancelled calls falls with time,
+/// but a daemon that gets little processor time may free dropped calls later. So the larger of both
+/// counts.
 bool UserTraffic::HasRoom(Clock::time_point now) {
   const double ending = std::max(static_cast<double>(dropped_calls_), cancelled_.Owed(now));
   return static_cast<double>(open_calls_) + ending + 1 <= static_cast<double>(limits_.open_calls);
@@ -153,8 +154,8 @@ const FrameRule* FrameRules::TakeHead(Clock::time_point now) {
   return type == kHeaders ? OpenCall(now) : nullptr;
 }
 
-/// WINDOW_UPDATE is not cheap: gRPC's clients send it for the bytes that they read, and gRPC only
-/// adds a number and keeps nothing.
+/// WINDOW_UPDATE is not cheap: gRPC's clients must send it for the bytes that they read, and gRPC
+/// keeps nothing for it.
 bool FrameRules::IsCheap() {
   const uint8_t type = received_.type();
   if (type == kPing && pings_ > 0) {
@@ -169,8 +170,8 @@ bool FrameRules::IsCheap() {
 
 const FrameRule* FrameRules::OpenCall(Clock::time_point now) {
   const uint32_t stream = received_.stream();
-  // A client's streams have odd, rising numbers. Other streams open no call (RFC 9113, section
-  // 5.1.1).
+  // The streams that a client opens have odd, rising numbers (RFC 9113, section 5.1.1). A header
+  // block of any other stream opens no call.
   if (stream % 2 == 0 || stream <= last_stream_) {
     const bool trailers = FindCall(stream) != calls_.end();
     return trailers || cheap_.Take(now) ? nullptr : &kNoCalls;

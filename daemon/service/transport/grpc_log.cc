@@ -17,8 +17,9 @@ namespace cccl_cache::daemon {
 namespace {
 
 constexpr size_t kMaxText = 300;
-/// The beginning of the line that gRPC writes before it calls abort(). The process ends before a
-/// log's thread could write the line. The same holds for a fatal message of protobuf.
+/// The beginning of the message that gRPC logs before it calls abort(). Such a message, like a
+/// fatal one of protobuf, also goes to standard error, because the process ends before another
+/// thread could write it to the log.
 constexpr std::string_view kLastLine = "assertion failed";
 
 struct Reporter {
@@ -26,8 +27,8 @@ struct Reporter {
   std::function<void(std::string_view)> report GUARDED_BY(mutex);
 };
 
-/// The hooks are plain functions. The reporter is never destroyed, because gRPC's threads outlive
-/// all objects.
+/// Returns the only reporter, because the hooks of gRPC and protobuf are functions without state.
+/// It is never destroyed, because gRPC's threads run until the end of the process.
 Reporter& CurrentReporter() {
   static Reporter& reporter = *new Reporter;
   return reporter;

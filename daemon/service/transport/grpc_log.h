@@ -7,11 +7,12 @@
 
 namespace cccl_cache::daemon {
 
-/// While an object exists, the errors of gRPC and protobuf go to `report` instead of standard
-/// error, on the threads of their callers. Each error is printable, one line, and limited in
-/// length, because it can contain a client's bytes. A client can cause any number of errors.
-/// Messages of lower severity are dropped; after the destructor all messages are. Must be made
-/// before gRPC starts. Only one may exist, because gRPC and protobuf have one log each.
+/// While an object exists, errors of gRPC and protobuf are passed to `report` instead of standard
+/// error. `report` is called on the thread that logs, for any number of errors, because clients can
+/// cause them. An error's text is one printable line of limited length, because it may contain
+/// bytes of a client. Messages of lower severity are dropped, and after the destructor all messages
+/// are. Must be made before gRPC starts. Only one object may exist, because gRPC and protobuf have
+/// one log each.
 class GrpcLog {
  public:
   explicit GrpcLog(std::function<void(std::string_view)> report);

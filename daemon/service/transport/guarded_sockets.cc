@@ -19,7 +19,7 @@
 #include <unordered_map>
 #include <utility>
 
-// Some C libraries lack a name for this field in their headers.
+// The headers of some C libraries do not define this name of a field of sigevent.
 #ifndef sigev_notify_thread_id
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
@@ -33,9 +33,9 @@ uint64_t CookieOf(int fd) {
   return getsockopt(fd, SOL_SOCKET, SO_COOKIE, &cookie, &size) == 0 ? cookie : 0;
 }
 
-/// Guarded sockets by descriptor. An entry stays until its descriptor is guarded again, because
-/// gRPC still reads after the client's hang-up. There are thus at most as many entries as the
-/// largest number of open connections.
+/// The guarded sockets, keyed by descriptor. An entry stays until another socket with the same
+/// descriptor is guarded, because gRPC still reads after the client's hang-up. So there are at most
+/// as many entries as there were connections at one time.
 class Table {
  public:
   void Put(int fd, std::shared_ptr<GuardedSocket> socket) {
@@ -48,9 +48,9 @@ class Table {
     const auto found = sockets_.find(fd);
     return found == sockets_.end() ? nullptr : found->second;
   }
-  // A forked child may send too, but does not have the threads that may hold the lock. The child's
-  // own thread has another id than the thread that locked, and glibc does not unlock for another
-  // id.
+  // The lock is held during fork(), and the child gets a new lock, because the child may send too.
+  // It can't unlock the old one: glibc requires the id of the thread that locked it, and the
+  // child's thread has another id.
   void BeforeFork() { mutex_.lock(); }
   void AfterFork() { mutex_.unlock(); }
   void AfterForkInChild() { new (&mutex_) std::shared_mutex; }
@@ -60,7 +60,8 @@ class Table {
   std::unordered_map<int, std::shared_ptr<GuardedSocket>> sockets_;  // guarded by mutex_
 };
 
-/// Never destroyed, because gRPC's threads read until the end of the process.
+/// Returns the table of the process. It is never destroyed, because gRPC's threads read until the
+/// end of the process.
 Table& GuardedSockets() {
   static Table& table = *new Table;
   [[maybe_unused]] static const int registered = pthread_atfork(
@@ -99,16 +100,18 @@ ssize_t Receive(int fd, msghdr* message, int flags) {
   const auto guarded = GuardedSockets().Find(fd);
   if (guarded == nullptr) return received;
   const FrameRule* rule = guarded->Received(*message, static_cast<size_t>(received));
-  // Checked only here, because it takes 0.4 us: the descriptor may be another socket now.
+  // The descriptor may be another socket by now. This is checked only after a broken rule, because
+  // the check takes 0.4 us.
   if (rule == nullptr || guarded->cookie() != CookieOf(fd)) return received;
   guarded->CutOff(rule);
-  // The acceptor's duplicate sees the hang-up too.
+  // This ends the connection, so that the acceptor sees the hang-up on its duplicate of the socket.
   shutdown(fd, SHUT_RDWR);
   errno = ECONNRESET;
   return -1;
 }
 
-/// Returns a preface, SETTINGS, and an endless header block.
+/// Returns bytes of a client that breaks a rule: HTTP/2's preface, SETTINGS, and an endless header
+/// block.
 std::string OverlongHeaderBlock() {
   constexpr char kEmptySettings[] = "\0\0\0\4\0\0\0\0\0";
   constexpr char kHeadersOf8KiB[] = "\0\x20\0\1\0\0\0\0\1";
@@ -123,7 +126,7 @@ std::string OverlongHeaderBlock() {
   return bytes;
 }
 
-/// Returns whether the peer has ended the connection.
+/// Waits until the peer has ended the connection. Returns false if it has not within `timeout`.
 bool Ended(int fd, std::chrono::milliseconds timeout) {
   pollfd ended{fd, 0, 0};
   return poll(&ended, 1, static_cast<int>(timeout.count())) == 1;
@@ -131,7 +134,8 @@ bool Ended(int fd, std::chrono::milliseconds timeout) {
 
 int InterruptSignal() { return SIGRTMAX - 1; }
 
-/// Installed without SA_RESTART, so that system calls that wait return.
+/// Installs a handler that does nothing. It has no SA_RESTART, so that a blocked system call
+/// returns.
 void InstallHandler() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -147,7 +151,7 @@ const FrameRule* GuardedSocket::Received(const msghdr& message, size_t bytes) {
   if (const FrameRule* rule = broken_) return rule;
   const auto now = FrameRules::Clock::now();
   const MutexLock lock(mutex_);
-  // Not analysed, because the analysis does not see that the lock is held.
+  // Clang's thread-safety analysis does not see that the lock is held inside the lambda.
   return ForEachPiece(message, bytes, [&](auto piece) NO_THREAD_SAFETY_ANALYSIS {
     return rules_.Received(piece, now);
   });

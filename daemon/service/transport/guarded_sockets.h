@@ -20,7 +20,7 @@
 
 namespace cccl_cache::daemon {
 
-/// One connection whose bytes are checked before gRPC sees them. Thread-safe.
+/// A connection whose bytes FrameRules checks before gRPC gets them. Thread-safe.
 class GuardedSocket {
  public:
   /// `fd` is the server's descriptor. `cookie` is the kernel's number of the socket, which is never
@@ -33,14 +33,15 @@ class GuardedSocket {
   [[nodiscard]] const FrameRule* Received(const msghdr& message, size_t bytes);
   /// Records that the first `bytes` bytes of the message were sent.
   void Sent(const msghdr& message, size_t bytes);
-  /// Ends the connection: its calls count until ReleaseIfClosed returns true.
+  /// Records that the connection has ended. Its calls count for the user until ReleaseIfClosed
+  /// returns true.
   void End();
-  /// Returns whether the descriptor was closed. gRPC closes it after it has freed all calls of the
-  /// connection, so that they no longer count.
+  /// Returns whether gRPC has closed the descriptor. gRPC does that after it has freed all calls of
+  /// the connection, so they stop counting for the user then.
   [[nodiscard]] bool ReleaseIfClosed();
-  /// Returns whether anything was sent.
+  /// Returns whether the server has sent any bytes.
   [[nodiscard]] bool has_sent() const { return has_sent_; }
-  /// Records the rule that the client broke. Its connection ends.
+  /// Records the rule that the client broke. The caller must end the connection.
   void CutOff(const FrameRule* rule) { broken_ = rule; }
   /// Returns the rule that the client broke, or null if none.
   [[nodiscard]] const FrameRule* broken() const { return broken_; }
@@ -54,29 +55,30 @@ class GuardedSocket {
   std::atomic<bool> has_sent_ = false;
 };
 
-/// Makes FrameRules check all bytes that the process receives from this socket by recvmsg and sends
-/// by sendmsg. A client that breaks a rule is cut off: the receive fails with ECONNRESET. Must be
-/// called before the first byte is read. gRPC has no hook before its parser, so this library
-/// defines the two functions for the whole process, and libgrpc calls them
-/// (docs/internals/decisions/0028). The table of sockets also belongs to the process. The caller
-/// must call End after the connection has ended.
+/// Makes FrameRules check the bytes of this connection that the process receives by recvmsg and
+/// sends by sendmsg. If the client breaks a rule, its connection is ended, and the receive fails
+/// with ECONNRESET. Must be called before the first byte is read. The caller must call End after
+/// the connection has ended. gRPC has no hook before its parser, so this library defines recvmsg
+/// and sendmsg for the whole process, and libgrpc calls them (docs/internals/decisions/0028). The
+/// table of guarded sockets belongs to the process, too.
 [[nodiscard]] std::shared_ptr<GuardedSocket> GuardSocket(int fd,
                                                          std::shared_ptr<UserTraffic> of_user);
 
-/// Calls `serve` with a guarded socket and sends it an overlong header block. Fails unless the
-/// server's first bytes are seen and the connection is cut off in time. It thus fails for a gRPC
-/// that does not receive by recvmsg or send by sendmsg.
+/// Checks that gRPC receives by this library's recvmsg and sends by its sendmsg. Calls `serve` with
+/// one end of a guarded connection and sends an overlong header block from the other end. Fails
+/// unless the check sees bytes of the server and cuts the connection off within `timeout`.
 [[nodiscard]] Status CheckThatSocketsAreGuarded(const std::function<void(FileDescriptor)>& serve,
                                                 std::chrono::milliseconds timeout);
 
-/// While an object exists, the thread's waits in the kernel are interrupted repeatedly. For threads
-/// that close clients' sockets or receive from them. Closing a socket also closes the descriptors
-/// that a client has sent (SCM_RIGHTS). The close of a TCP socket that lingers (SO_LINGER) takes as
-/// long as the client wants, unless a signal arrives. The first object installs a handler for
-/// SIGRTMAX - 1 that does nothing. Without a timer nothing is interrupted.
+/// While an object exists, a signal interrupts the system calls of one thread at a fixed interval.
+/// This is for threads that receive from clients' sockets or close them. Closing a socket also
+/// closes the descriptors that a client has sent (SCM_RIGHTS). If one of them is a TCP socket that
+/// lingers (SO_LINGER), its close takes as long as the client wants, unless a signal arrives. The
+/// first object installs a handler for SIGRTMAX - 1 that does nothing. If no timer can be made,
+/// nothing is interrupted.
 class InterruptedWaits {
  public:
-  /// `thread` is the kernel's id of a thread of this process that outlives the object.
+  /// `thread` is the kernel's id of a thread of this process. The thread must outlive the object.
   InterruptedWaits(pid_t thread, std::chrono::milliseconds interval);
   ~InterruptedWaits();
   InterruptedWaits(const InterruptedWaits&) = delete;

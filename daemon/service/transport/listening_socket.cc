@@ -23,7 +23,7 @@
 #include "base/files/mount_table.h"
 #include "daemon/system/own_directory.h"
 
-// From Linux 6.16; the headers of Debian 12 lack it.
+// SO_PASSRIGHTS exists since Linux 6.16. The headers of Debian 12 do not define it.
 #ifndef SO_PASSRIGHTS
 #define SO_PASSRIGHTS 83
 #endif
@@ -56,7 +56,8 @@ Result<sockaddr_un> AddressOf(const std::string& path) {
   return address;
 }
 
-/// Removes a socket file without a process. Any other file at the path is an error.
+/// Removes a socket file on which no process listens. Returns an error if a process listens there,
+/// or if the file is not a socket.
 Status ClearTheWay(const std::string& path, const sockaddr_un& address) {
   struct stat info;
   if (lstat(path.c_str(), &info) != 0) {
@@ -86,15 +87,15 @@ Status ClearTheWay(const std::string& path, const sockaddr_un& address) {
 
 std::string TemporaryName(const std::string& path) { return fmt::format("{}.{}", path, getpid()); }
 
-/// Binds under a temporary name, and renames the file when it is complete. A client thus sees
-/// either no socket, or a listening socket with its final mode and group. The caller holds a lock
-/// on the directory, so that only one daemon at a time does this.
+/// Binds the socket to a temporary name, and renames the file when it is complete. A client thus
+/// sees either no socket, or a listening socket with its final mode and group. The caller must hold
+/// a lock on the directory, so that only one daemon at a time does this.
 Status BindAs(int fd, const ListenOptions& options) {
   const std::string temporary = TemporaryName(options.path);
   auto address = AddressOf(temporary);
   if (!address) return address.error();
   unlink(temporary.c_str());
-  // The file gets the mode of the socket, so it never has a wider mode.
+  // bind() gives the file the mode of the descriptor, so other users have no access before chmod().
   if (fchmod(fd, 0600) != 0 ||
       bind(fd, reinterpret_cast<const sockaddr*>(&*address), sizeof(*address)) != 0) {
     return SystemError("cannot bind", options.path);
@@ -137,7 +138,8 @@ std::optional<long> TakeNumber(const char* name) {
   return value;
 }
 
-/// Returns the names in this variable. They are separated by colons, which no name contains.
+/// Returns the names in this environment variable, and removes the variable. Colons separate the
+/// names, and no name contains one.
 std::vector<std::string> TakeNames(const char* name) {
   std::vector<std::string> names;
   const char* text = getenv(name);
@@ -147,8 +149,9 @@ std::vector<std::string> TakeNames(const char* name) {
   return names;
 }
 
-/// Checks the names. With several sockets, those that are not for containers must all have the
-/// unit's own name, because a misspelled name would make a socket for administrators.
+/// Checks the names that systemd gave to `count` sockets. If there are several, each that is not
+/// for containers must have the name of its unit. A misspelled "container" would otherwise give
+/// containers a socket whose peers may be administrators.
 Status CheckNames(const std::vector<std::string>& names, size_t count) {
   if (count < 2) return Ok{};
   std::string node;
@@ -167,7 +170,7 @@ Status CheckNames(const std::vector<std::string>& names, size_t count) {
   return Ok{};
 }
 
-/// Device and inode, which are equal for a directory and its bind mounts.
+/// Device and inode of a file. They are equal for a directory and its bind mounts.
 using FileId = std::pair<dev_t, ino_t>;
 
 std::optional<FileId> FileAt(const std::string& path) {
@@ -186,7 +189,8 @@ std::string PathOf(int fd) {
 
 namespace fs = std::filesystem;
 
-/// Returns the file without links, and all directories on the way to it.
+/// Returns the path with symlinks resolved, and all directories above it up to the root. The result
+/// is empty for an empty path.
 std::vector<fs::path> WayTo(const std::string& file) {
   std::vector<fs::path> way;
   if (file.empty()) return way;
@@ -199,7 +203,8 @@ std::vector<fs::path> WayTo(const std::string& file) {
   return way;
 }
 
-/// Returns the directory without links, and its entries up to a maximum number.
+/// Returns the path of the directory with symlinks resolved, and the paths of the entries below it,
+/// at most kMost in all.
 std::vector<fs::path> SeenIn(const fs::path& directory) {
   constexpr size_t kMost = 4096;
   std::error_code error;
@@ -212,24 +217,26 @@ std::vector<fs::path> SeenIn(const fs::path& directory) {
   return seen;
 }
 
-/// The location of a directory or file in its file system, independent of the path to it.
+/// The place of a directory or file in its file system. It is the same for all paths that lead
+/// there, for example through bind mounts.
 struct Location {
   fs::path seen_at;
   std::string device;
-  fs::path path;  ///< in the file system of the device
+  fs::path path;  ///< path from the root of the file system
 };
 
 bool IsWithin(const fs::path& path, const fs::path& directory) {
   return std::ranges::mismatch(directory, path).in1 == directory.end();
 }
 
-/// Returns whether one location is equal to the other or a part of it.
+/// Returns whether the locations are equal or one of them contains the other.
 bool Overlap(const Location& one, const Location& other) {
   return one.device == other.device &&
          (IsWithin(one.path, other.path) || IsWithin(other.path, one.path));
 }
 
-/// Returns the id of the mount that contains the first existing path. Empty before Linux 5.8.
+/// Returns the id of the mount that contains the first path of `way` that exists. The result is
+/// empty before Linux 5.8.
 std::string MountOf(const std::vector<fs::path>& way) {
   for (const fs::path& each : way) {
     struct statx status {};
@@ -261,8 +268,9 @@ std::vector<Location> LocationsOf(const std::string& file, const std::vector<Mou
 
 ListeningSocket::ListeningSocket(FileDescriptor fd, std::string path, bool for_containers)
     : fd_(std::move(fd)), path_(std::move(path)), for_containers_(for_containers) {
-  // Clients need not send descriptors, and closing them may take time (guarded_sockets.h).
-  // Connections inherit the option from their listener. Kernels before 6.16 lack the option.
+  // Refuses descriptors from clients. No client needs to send one, and the close of a descriptor
+  // may block (guarded_sockets.h). Connections inherit the option from their listener. Kernels
+  // before 6.16 lack the option.
   const int no = 0;
   setsockopt(fd_.get(), SOL_SOCKET, SO_PASSRIGHTS, &no, sizeof(no));
   file_ = FileAt(path_);
@@ -277,13 +285,13 @@ Result<ListeningSocket> ListeningSocket::Bind(const ListenOptions& given) {
   if (!directory) return directory.error();
   ListenOptions options = given;
   const std::string followed = std::filesystem::path(*directory) / spelled.filename();
-  // If the followed path is too long, the original path is used: others can't change its links
-  // either.
+  // Uses the path with symlinks resolved, unless it is too long for a socket address. The original
+  // path is safe as well: MakeOwnDirectory has checked that other users can't change its symlinks.
   if (AddressOf(TemporaryName(followed))) options.path = followed;
   auto address = AddressOf(options.path);
   if (!address) return address.error();
-  // Held from the check of a stale file to the rename, so that of two daemons that start at once,
-  // one sees the other.
+  // The lock is held from the check for a stale file to the rename. If two daemons start at once,
+  // the second one thus finds the first one's socket.
   FileDescriptor lock(open(directory->c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!lock.valid() || flock(lock.get(), LOCK_EX) != 0) {
     return SystemError("cannot lock the directory", *directory);
@@ -321,7 +329,8 @@ Result<std::vector<ListeningSocket>> ListeningSocket::FromSystemd() {
         fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) != 0) {
       return SystemError("cannot set up the socket that was handed over as", std::to_string(fd));
     }
-    // The kernel then shows this process to clients, which read its secret.
+    // listen() makes the kernel name this process, and no longer systemd, as the clients' peer.
+    // They need its pid to read its secret (DaemonsRights).
     if (listen(fd, kBacklog) != 0) {
       return SystemError("cannot listen on the socket that was handed over as", std::to_string(fd));
     }
@@ -343,7 +352,7 @@ Status ListeningSocket::CheckApart(const std::vector<ListeningSocket>& sockets,
   if (!mounts)
     return SystemError("with a socket for containers, /proc must be mounted: cannot read",
                        "/proc/self/mountinfo");
-  std::map<FileId, std::string> found_in;  // paths that lead to private places
+  std::map<FileId, std::string> found_in;  // private places and the directories above them
   std::vector<std::pair<Location, std::string>> private_locations;
   for (const std::string& place : private_places) {
     for (const auto& directory : WayTo(place)) {

@@ -17,33 +17,34 @@ namespace cccl_cache::daemon {
 struct ListenOptions {
   std::string path;  ///< absolute
   mode_t mode = 0600;
-  std::optional<gid_t> group;  ///< of the socket file; none for the default group
-  /// Whether its peers are in containers: they are never administrators, and share neither files
-  /// nor state with the users of this node.
+  std::optional<gid_t> group;  ///< group of the socket file; none for the system's default
+  /// Whether the peers are in containers. Such peers are never administrators. The daemon opens no
+  /// files for them, and they share no private data with the users of this node.
   bool for_containers = false;
 };
 
 /// A listening Unix socket of the daemon. The destructor removes the socket file if this object
-/// made it and nobody has replaced it. Not thread-safe.
+/// made it and no other file has replaced it. Not thread-safe.
 class ListeningSocket {
  public:
-  /// Binds and listens. Makes a missing parent directory (0755 if other users may use the socket,
-  /// else 0700), and replaces a stale socket file. The file never has a wider mode than requested.
-  /// kDenied: others could replace files in the directory. kUnavailable: another daemon answers
-  /// there, or the system refuses. Links on the way to the socket are followed once, before
-  /// anything is made.
+  /// Makes the socket file and listens on it. Makes a missing parent directory (0755 if other users
+  /// may use the socket, else 0700), and replaces a stale socket file. The socket file never has a
+  /// wider mode than requested. Symlinks in the path are resolved once, before anything is made.
+  /// kDenied: another user could replace files in the directory. kUnavailable: another daemon
+  /// answers at the path, or a system call failed.
   [[nodiscard]] static Result<ListeningSocket> Bind(const ListenOptions& options);
 
-  /// Returns the sockets that systemd has passed to this process (LISTEN_FDS), or none. Removes the
-  /// variables from the environment, so it must be called before the first thread starts. A socket
-  /// with the name (FileDescriptorName=) "container" is for containers. kInvalidRequest: a
-  /// descriptor is not a listening Unix stream socket, or the names do not show which sockets are
-  /// for containers.
+  /// Returns the sockets that systemd has passed to this process (LISTEN_FDS), or an empty list.
+  /// Removes systemd's variables from the environment, so it must be called before the first thread
+  /// starts. A socket with the name "container" (FileDescriptorName=) is for containers.
+  /// kInvalidRequest: a descriptor is not a listening Unix stream socket, or a name does not show
+  /// whether its socket is for containers.
   [[nodiscard]] static Result<std::vector<ListeningSocket>> FromSystemd();
 
-  /// Checks that the directory of a socket for containers contains no other socket, and no private
-  /// place of the daemon or a part of one, also by a mount. kInvalidRequest names both.
-  /// kUnavailable: the system does not show its mounts.
+  /// Checks the directory of each socket for containers, because containers mount it. It must
+  /// contain no other socket of the daemon and no private place, as a whole or in part, not even
+  /// through a mount. kInvalidRequest names the socket and the place. kUnavailable: the mount table
+  /// can't be read.
   [[nodiscard]] static Status CheckApart(const std::vector<ListeningSocket>& sockets,
                                          std::vector<std::string> private_places);
 
@@ -52,13 +53,14 @@ class ListeningSocket {
   ~ListeningSocket();
 
   [[nodiscard]] int fd() const { return fd_.get(); }
-  /// Returns the path without links, which is empty for a socket without a name.
+  /// Returns the path to which the socket is bound. The result is empty for a socket without a
+  /// name.
   [[nodiscard]] const std::string& path() const { return path_; }
   /// Returns whether its peers are in containers (ListenOptions::for_containers).
   [[nodiscard]] bool for_containers() const { return for_containers_; }
-  /// Returns why clients can't find the socket at its path, with the remedy. Empty if they can. A
-  /// process that can write the directory, such as root of a container, may have put another file
-  /// there.
+  /// Returns why clients can't find the socket at its path any more, with the remedy. The result is
+  /// empty if they can. Any process that can write the directory may have replaced the socket file,
+  /// such as root of a container.
   [[nodiscard]] std::string Problem() const;
 
  private:
@@ -69,8 +71,8 @@ class ListeningSocket {
   std::string path_;
   bool for_containers_ = false;
   bool made_ = false;
-  std::optional<std::pair<dev_t, ino_t>> file_ = std::nullopt;  ///< of the socket file; none if it
-                                                                ///< was not read
+  std::optional<std::pair<dev_t, ino_t>> file_ = std::nullopt;  ///< device and inode of the socket
+                                                                ///< file; none if unknown
 };
 
 }  // namespace cccl_cache::daemon

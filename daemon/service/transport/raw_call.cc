@@ -52,7 +52,7 @@ void CallStream::OnLeft(bool /*ok*/) {
 void CallStream::EndOperation() {
   if (operations_.fetch_sub(1) > 1) return;
   call_->OnDone();
-  const Over over = over_;  // a copy, because the stream destroys its own
+  const Over over = over_;  // a copy, because the call destroys the stream and over_ with it
   over(*this);
 }
 

@@ -18,7 +18,7 @@ namespace cccl_cache::daemon {
 
 class RawCall;
 
-/// The object that gRPC's queue returns at the end of an operation.
+/// The tag of an operation in gRPC's queue. Complete is called when the operation has ended.
 class Completion {
  public:
   virtual void Complete(bool ok) = 0;
@@ -27,19 +27,19 @@ class Completion {
   ~Completion() = default;
 };
 
-/// gRPC's side of one call: its context, its messages, and the number of its operations in
-/// progress. Reports the results of operations to the attached call. Completions arrive on one
-/// thread.
+/// The gRPC objects of one call, and the number of its operations in progress. Reports the result
+/// of each operation to the attached RawCall, on the thread of the call's server.
 class CallStream {
  public:
-  /// Called once, as the last event of the stream. It may destroy the stream.
+  /// Called once, when all operations of the stream have ended. It may destroy the stream.
   using Over = std::function<void(CallStream&)>;
   explicit CallStream(Over over);
   CallStream(const CallStream&) = delete;
   CallStream& operator=(const CallStream&) = delete;
 
-  /// Waits for a call of any method. If the server ends first, `arrived` completes with false; then
-  /// there is no call, and `over` is not called.
+  /// Asks gRPC for the next call of any method, and returns at once. `arrived` completes when the
+  /// call has arrived. If the server ends first, `arrived` completes with false, and `over` is
+  /// never called.
   void Await(grpc::AsyncGenericService& service, grpc::ServerCompletionQueue& queue,
              Completion& arrived);
   /// Must be called before any operation starts.
@@ -47,18 +47,20 @@ class CallStream {
 
   [[nodiscard]] const std::string& method() const { return context_.method(); }
   [[nodiscard]] std::string peer() const { return context_.peer(); }
-  /// Returns the value of a field in the call's headers. Empty if the client sent none.
+  /// Returns the value of a header of the call. The result is empty if the client did not send the
+  /// header.
   [[nodiscard]] std::string_view Field(std::string_view name) const;
   [[nodiscard]] grpc::ServerContextBase& context() { return context_; }
 
-  // As in RawCall.
+  // These functions are described in RawCall.
   void StartRead(grpc::ByteBuffer* message);
   void StartWrite(const grpc::ByteBuffer& message);
   void StartWriteAndFinish(const grpc::ByteBuffer& message, const grpc::Status& status);
   void Finish(const grpc::Status& status);
 
  private:
-  /// One operation, in progress or not.
+  /// The completion of one kind of operation. It passes the result to `reaction`, a method of the
+  /// stream.
   class Operation final : public Completion {
    public:
     using Reaction = void (CallStream::*)(bool ok);
@@ -87,35 +89,39 @@ class CallStream {
   Operation finished_{*this, &CallStream::OnFinished};
   Operation left_{*this, &CallStream::OnLeft};
   RawCall* call_ = nullptr;
-  /// Operations in progress. Initially 2: Finish, and gRPC's notice that the caller has left.
+  /// Number of operations in progress. It starts at 2, for Finish and for gRPC's notice that the
+  /// call has ended.
   std::atomic<int> operations_{2};
 };
 
 /// The daemon's side of one call. Its callbacks run one at a time, on the thread of the call's
-/// server, and never from within Start or Finish. Start and Finish may be called on any thread. At
-/// most one read and one write may be in progress, and no write together with a Finish. Finish or
-/// StartWriteAndFinish must be called exactly once, and nothing may be started after that.
+/// server. A callback never runs inside a call of StartRead, StartWrite, StartWriteAndFinish or
+/// Finish. Those functions may be called on any thread. At most one read and one write may be in
+/// progress, and no write together with Finish. Finish or StartWriteAndFinish must be called
+/// exactly once, and no operation may start after that.
 class RawCall {
  public:
   RawCall(const RawCall&) = delete;
   RawCall& operator=(const RawCall&) = delete;
   virtual ~RawCall() = default;
 
-  /// `ok` is false without a message, because the caller has sent its last message or has left.
+  /// Called after StartRead. `ok` is false if there is no message, because the caller has sent its
+  /// last one or has left.
   virtual void OnReadDone(bool /*ok*/) {}
-  /// `ok` is false if the caller has left. Not called for the message of StartWriteAndFinish.
+  /// Called after StartWrite. `ok` is false if the caller has left. Not called after
+  /// StartWriteAndFinish.
   virtual void OnWriteDone(bool /*ok*/) {}
-  /// Called if the caller has left, or its connection was lost, before the caller got the end of
-  /// the call.
+  /// Called if the call ended before the caller got its status: the caller cancelled it or left, or
+  /// the connection was lost.
   virtual void OnCancel() {}
-  /// The last callback: nothing refers to the call any more. The call must delete itself.
+  /// Called last. Nothing refers to the call any more, and the call must delete itself.
   virtual void OnDone() = 0;
 
  protected:
   explicit RawCall(CallStream& stream) : stream_(stream) { stream.Attach(*this); }
 
   void StartRead(grpc::ByteBuffer* message) { stream_.StartRead(message); }
-  /// The message may be destroyed after the return.
+  /// The caller may destroy the message after StartWrite or StartWriteAndFinish returns.
   void StartWrite(const grpc::ByteBuffer* message) { stream_.StartWrite(*message); }
   void StartWriteAndFinish(const grpc::ByteBuffer* message, const grpc::Status& status) {
     stream_.StartWriteAndFinish(*message, status);
@@ -127,14 +133,16 @@ class RawCall {
   CallStream& stream_;
 };
 
-/// Makes the call of one method. The call deletes itself when it is done. Thread-safe.
+/// Makes the RawCall for a new call of one method. The RawCall deletes itself in OnDone.
+/// Thread-safe.
 using MakeCall = std::function<void(CallStream&)>;
-/// The methods by "/package.Service/Method".
+/// Maps a method, as "/package.Service/Method", to the function that makes its calls.
 using MethodTable = std::unordered_map<std::string, MakeCall>;
 
-/// The methods of one service of the daemon. All methods are served as streams of bytes, whatever
-/// their .proto declares, because the wire does not show the difference. gRPC calls a unary handler
-/// only after the whole message is in memory, so our bounds would not apply to the message.
+/// The methods of one of the daemon's services. gRPC serves all of them as streams of bytes, even
+/// those that their .proto declares as unary. The wire does not show the difference. gRPC would
+/// call a unary handler only when the whole message is in memory, so the daemon's limits would not
+/// apply to the message.
 class RawService {
  public:
   void AddTo(MethodTable& methods) const { methods.insert(methods_.begin(), methods_.end()); }

@@ -21,12 +21,12 @@ namespace {
 
 namespace v1 = cccl_cache::v1;
 
-/// Maximum bytes of a message besides the contents.
+/// Maximum bytes of a message in addition to its contents.
 constexpr uint64_t kHeadBytes = 256;
 constexpr size_t kMaxNamespace = 128;
 constexpr size_t kMaxFields = 256;
 constexpr size_t kMaxFieldName = 256;
-/// Maximum fields of one message, including unknown fields.
+/// Maximum number of fields in one message. Unknown fields count too.
 constexpr size_t kMaxMembers = kMaxFields + 16;
 
 Error Refuse(std::string what) { return Error{ErrorCode::kInvalidRequest, std::move(what)}; }
@@ -37,9 +37,9 @@ Error NotAnAcquire() {
       "it is not UTF-8");
 }
 
-/// Returns whether the message is well formed and has few fields, also in each message in field
-/// `inner`. Must be called before parsing, which makes an object of 80 bytes from each empty
-/// message of 2 bytes.
+/// Returns whether the message is well formed and has at most kMaxMembers fields. Each message in a
+/// field with the number `inner` must be so, too. Must be called before parsing, which makes an
+/// object of 80 bytes from each empty message of 2 bytes.
 bool HasFewMembers(ProtoReader message, uint32_t inner) {
   size_t members = 0;
   while (const uint32_t number = message.Next()) {

@@ -23,10 +23,11 @@ class DepositKey;
 
 namespace cccl_cache::daemon {
 
-/// Maximum bytes of contents in one message of an acquire.
+/// Maximum bytes of a deposit's contents in one message of a call of Acquire.
 inline constexpr uint64_t kAcquireChunkBytes = 1u << 20;
 
-/// The first message of an acquire.
+/// The first message of a call of Acquire: the key of a deposit, and how long the caller waits for
+/// it.
 struct DepositAsk {
   std::string name_space;
   std::vector<DepositField> fields;
@@ -34,7 +35,7 @@ struct DepositAsk {
   std::chrono::milliseconds wait{0};
   bool accepts_release = false;
 };
-/// The messages from the holder of a lease.
+/// The messages that the holder of a lease sends later in the call.
 struct LeaseHeartbeat {};
 struct LeaseContents {
   std::string bytes;
@@ -50,17 +51,20 @@ struct LeaseAbandonment {
 using AcquireMessage =
     std::variant<DepositAsk, LeaseHeartbeat, LeaseContents, LeasePublication, LeaseAbandonment>;
 
-/// Decodes an AcquireRequest. kInvalidRequest: the bytes are malformed or exceed a limit.
+/// Decodes an AcquireRequest. kInvalidRequest: the bytes are malformed, not exactly one member is
+/// set, or a limit is exceeded.
 [[nodiscard]] Result<AcquireMessage> DecodeAcquire(grpc::ByteBuffer& bytes);
-/// Checks a decoded key. kInvalidRequest: the key exceeds a limit; the text names the field.
+/// Converts a decoded key. kInvalidRequest: the key exceeds a limit. The error's text names the
+/// field.
 [[nodiscard]] Result<DepositAsk> AskOf(v1::DepositKey&& message);
 
-// These functions return one AcquireReply.
+// Each of these functions returns one encoded AcquireReply.
 
 [[nodiscard]] grpc::ByteBuffer EncodeLease(uint64_t fence, std::chrono::milliseconds heartbeat,
                                            const Digest& key);
 [[nodiscard]] grpc::ByteBuffer EncodeFound(uint64_t size, const Digest& key);
-/// Encodes a part of these contents without a copy.
+/// `bytes` must be a part of `contents`. It is not copied: the reply shares ownership of
+/// `contents`.
 [[nodiscard]] grpc::ByteBuffer EncodeContents(const DepositContents& contents,
                                               std::string_view bytes);
 [[nodiscard]] grpc::ByteBuffer EncodePublished();

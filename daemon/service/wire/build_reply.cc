@@ -11,11 +11,11 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Maximum bytes of a log in a reply. No person reads more.
+/// Maximum bytes of a log in a reply. People do not read longer logs.
 constexpr size_t kMaxLog = 4u << 20;
 
-/// Returns the digest as text, or an empty text without a digest: a failure, for example, has no
-/// key.
+/// Returns the digest in hexadecimal, or an empty text if it is all zeros. A failed build, for
+/// example, has no key.
 std::string HexOrNothing(const Digest& digest) {
   return digest == Digest{} ? std::string() : digest.Hex();
 }
@@ -27,8 +27,8 @@ ProtoWriter EncodeToolchain(const BuildAnswer& answer) {
       .Bytes(Field::kVersion, answer.toolchain_version);
 }
 
-/// Writes a text into a field of type string. If it is not UTF-8, also writes its bytes into a
-/// field of type bytes.
+/// Writes a text into `field`, which is of type string. If the text is not UTF-8, it is converted,
+/// and its original bytes are written into `bytes_field`.
 void AddText(ProtoWriter& message, std::string_view text, uint32_t field, uint32_t bytes_field) {
   if (IsUtf8(text)) {
     message.Bytes(field, text);
@@ -45,7 +45,8 @@ ProtoWriter EncodeLoweredName(std::string_view expression, std::string_view lowe
   return name;
 }
 
-/// Returns the part of the log that is sent. A log that is not UTF-8 is sent twice.
+/// Returns the part of the log that is sent. If it is not UTF-8, it is cut at half of the limit,
+/// because AddText then writes it twice.
 std::string_view SentLog(std::string_view log) {
   const std::string_view most = CutAtCharacter(log, kMaxLog);
   return IsUtf8(most) ? most : CutAtCharacter(log, kMaxLog / 2);

@@ -6,17 +6,19 @@
 
 #include "daemon/core/coordinator/coordinator.h"
 
-/// Writes BuildReply of build.proto with the same bytes as the generated code.
+/// The functions below encode BuildReply of build.proto. Their bytes are equal to those of the
+/// generated code.
 namespace cccl_cache::daemon {
 
-/// Outcome of a build without a daemon, which the core never returns.
+/// The outcome of a build that a client compiled without a daemon. The core never returns it.
 inline constexpr Outcome kLocalOutcome{6};
 
-/// Returns the reply up to its artifacts, which are its last fields.
+/// Returns the encoded reply without its artifacts, which are its last fields.
 [[nodiscard]] std::string EncodeReplyHead(const BuildAnswer& answer);
 
-/// EncodeArtifactHead returns one artifact of the reply. With kFollow its bytes are missing and
-/// must follow. With kInChunks it is complete, because its bytes come in chunks.
+/// How EncodeArtifactHead encodes an artifact. With kFollow the result lacks the artifact's bytes,
+/// and the caller must append them. With kInChunks the result is complete, because the bytes are
+/// sent in chunks later.
 enum class ArtifactBytes : uint8_t { kFollow, kInChunks };
 [[nodiscard]] std::string EncodeArtifactHead(const ArtifactPart& part, ArtifactBytes bytes);
 

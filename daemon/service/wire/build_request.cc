@@ -14,34 +14,36 @@
 namespace cccl_cache::daemon {
 namespace {
 
-// The compiler returns only one lowered name for equal texts.
+// Removes duplicates, because the compiler returns only one lowered name for equal expressions.
 void MakeDistinct(std::vector<std::string>* texts) {
   std::sort(texts->begin(), texts->end());
   texts->erase(std::unique(texts->begin(), texts->end()), texts->end());
 }
 
-/// A request with the fields that the core does not use.
+/// A BuildRequest, and the received fields that the core does not use.
 struct ReceivedRequest : BuildRequest {
-  size_t programs = 0;  ///< on the wire
+  size_t programs = 0;  ///< number of programs in the message; exactly one is valid
   uint32_t min_api_minor = 0;
   std::vector<ArtifactKind> wanted;
 };
 
-/// A list in a message. Only the entries up to its maximum number are kept.
+/// A repeated field of a message. Its entries beyond `limit` are counted but not kept.
 struct BoundedList {
   std::string_view name;
   size_t limit;
   size_t count = 0;
 };
 
-/// Reads one message by a walk over its fields (proto/request_fields.h): the member for the current
-/// field takes the value. Not thread-safe; the constructor's arguments must outlive it.
+/// Reads one message. The functions that list the fields (proto/request_fields.h) are called for
+/// each field in the message. Each then calls a member function per known field, and the one with
+/// the right number stores the value. Not thread-safe. The constructor's arguments must outlive the
+/// object.
 class MessageReader {
  public:
   MessageReader(const ServiceLimits& limits, RequestFields* checks, ProtoReader* message)
       : limits_(limits), checks_(*checks), message_(*message) {}
 
-  /// Calls `fields` for each field on the wire.
+  /// Calls `fields` once for each field in the message.
   template <typename Fields>
   void Read(const Fields& fields) {
     while ((number_ = message_.Next()) != 0) fields(*this);
@@ -72,7 +74,8 @@ class MessageReader {
     if (number_ == field) value = message_.Number() != 0;
   }
   void Enum(uint32_t field, std::string_view name, LinkInputType& type);
-  // A value of a newer client counts as the default, as in a daemon without the field.
+  // An unknown value, from a newer client, counts as the default. A daemon that does not know the
+  // field would act the same way.
   void Enum(uint32_t field, std::string_view, BuildPriority& priority) {
     if (number_ == field) priority = KnownOr(BuildPriority::kNormal, BuildPriority::kWarmUp);
   }
@@ -116,7 +119,7 @@ class MessageReader {
   }
   Blob ReadBlob();
   void AddKind(std::string_view name, uint64_t number, std::vector<ArtifactKind>& kinds);
-  /// Counts the current entry of a list. Returns whether it is kept.
+  /// Counts one more entry of a repeated field. Returns whether the entry is kept.
   bool HasRoom(std::string_view name, size_t limit) {
     auto list = std::ranges::find(lists_, name, &BoundedList::name);
     if (list == lists_.end()) list = lists_.insert(list, {name, limit});
@@ -131,7 +134,7 @@ class MessageReader {
   const ServiceLimits& limits_;
   RequestFields& checks_;
   ProtoReader& message_;
-  uint32_t number_ = 0;  ///< of the current field
+  uint32_t number_ = 0;  ///< number of the field that is read now
   std::vector<BoundedList> lists_;
 };
 
@@ -145,7 +148,7 @@ void MessageReader::Enum(uint32_t field, std::string_view name, LinkInputType& t
   }
 }
 
-/// Reads enums, which are single fields or packed in one field.
+/// Reads a repeated enum, whose values are separate fields or packed in one field.
 void MessageReader::Enums(uint32_t field, std::string_view name, std::vector<ArtifactKind>& kinds) {
   if (number_ != field) return;
   if (!message_.is_bytes()) return AddKind(name, message_.Number(), kinds);
@@ -155,7 +158,8 @@ void MessageReader::Enums(uint32_t field, std::string_view name, std::vector<Art
 
 void MessageReader::AddKind(std::string_view name, uint64_t number,
                             std::vector<ArtifactKind>& kinds) {
-  // A message has room for millions of values, and only one error is kept.
+  // After an error the other values are skipped. A message has room for millions, and only the
+  // first error is kept.
   if (checks_.error()) return;
   const auto value = static_cast<int32_t>(number);
   if (value <= 0 || value > static_cast<int32_t>(ArtifactKind::kOptixIr)) {
@@ -176,7 +180,7 @@ Blob MessageReader::ReadBlob() {
   return blob;
 }
 
-/// Refuses combinations of fields that contradict each other.
+/// Refuses a request with fields that must not be set together.
 void CheckTogether(const ReceivedRequest& request, RequestFields* checks) {
   const ToolchainSelector& toolchain = request.toolchain;
   const int set = static_cast<int>(!toolchain.id.empty()) +
@@ -287,8 +291,8 @@ Result<ConvertedRequest> ReadBuild(ProtoReader& message, const ServiceLimits& li
     WalkRequest(walk, *request);
   });
   if (!message.ok()) return NotARequest();
-  // A client that needs a newer API gets this error, not an error about fields that this daemon
-  // does not know.
+  // This check comes first. A client that needs a newer API thus gets this error, and no error
+  // about fields that this daemon does not know.
   if (request->min_api_minor > kApiMinor) {
     return Error{ErrorCode::kInvalidRequest,
                  fmt::format("min_api_minor: the request needs {}, this daemon has {}: update "

@@ -18,25 +18,26 @@
 
 namespace cccl_cache::daemon {
 
-/// Bytes, or the digest of one of the caller's uploads.
+/// The contents of a text or binary: either the bytes, or the SHA-256 of a blob that the caller has
+/// uploaded.
 struct Blob {
   std::string inline_bytes;
   std::string upload_sha256;
 };
 
-/// Returns the caller's upload with this digest, or null.
+/// Returns the blob with this digest that the caller has uploaded. Returns null if there is none.
 using FindUpload = std::function<std::shared_ptr<const std::string>(const Digest&)>;
 
-/// Takes texts and contents from the parts of one request, and checks their limits. Records the
-/// first error. After that all calls do nothing, so that the calling code is a plain list of
-/// fields. Not thread-safe; used for one request, and the constructor's arguments must outlive it.
+/// Takes texts and contents from the fields of one request, checks them against the limits, and
+/// records the first error. After an error all calls do nothing, so that the calling code need not
+/// check each field. Not thread-safe. The constructor's arguments must outlive the object.
 class RequestFields {
  public:
   RequestFields(const ServiceLimits& limits, const FindUpload& find_upload)
       : limits_(limits), find_upload_(find_upload) {}
 
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
-  /// Returns the number of bytes taken so far.
+  /// Returns the number of bytes of all texts and contents taken so far.
   [[nodiscard]] uint64_t bytes() const { return bytes_; }
 
   void Refuse(std::string message);
@@ -45,7 +46,7 @@ class RequestFields {
   std::string Name(std::string_view field, std::string&& text);
   std::string Option(std::string_view field, std::string&& text);
   std::string Contents(std::string_view field, Blob&& blob);
-  /// Takes a text that the compiler reads as a C string, so it must not contain a zero byte.
+  /// Takes a text that the compiler reads as a C string. Refuses a text with a zero byte.
   std::string SourceText(std::string_view field, Blob&& blob);
 
  private:
@@ -59,28 +60,30 @@ class RequestFields {
   std::optional<Error> error_;
 };
 
-// Reads BuildRequest of build.proto from the wire directly into the core's type.
+// These functions read BuildRequest of build.proto from the encoded bytes directly into the core's
+// type.
 
-/// A request for the core, and the parts that only the service needs.
+/// A request for the core, and values of the message that only the service needs.
 struct ConvertedRequest {
   std::shared_ptr<const BuildRequest> request;
-  std::vector<ArtifactKind> wanted;  ///< empty means all
-  uint64_t bytes = 0;                ///< of all its texts and binaries
+  std::vector<ArtifactKind> wanted;  ///< kinds of artifacts to return; empty means all
+  uint64_t bytes = 0;                ///< total size of the request's texts and binaries
 };
 
-/// Reads the message as a BuildRequest. Keeps no entry of a list beyond its limit. kInvalidRequest
-/// names the field, kUploadNeeded the digest.
+/// Reads the message as a BuildRequest. Entries of a list beyond its limit are not kept in memory.
+/// The error's text names the field for kInvalidRequest, and the digest to upload for
+/// kUploadNeeded.
 [[nodiscard]] Result<ConvertedRequest> ReadBuild(ProtoReader& message, const ServiceLimits& limits,
                                                  const FindUpload& find_upload);
 
-/// Reads the BuildRequest in field `number` of the message, and ignores other fields. Fails
-/// unless there is exactly one.
+/// Reads the BuildRequest in field `number` of the message, and ignores other fields. Fails unless
+/// the message has exactly one such field.
 [[nodiscard]] Result<ConvertedRequest> ReadNestedBuild(ProtoReader& message, uint32_t number,
                                                        const ServiceLimits& limits,
                                                        const FindUpload& find_upload);
 
-/// Minor version of the protocol. It increases with each addition that a client may require
-/// (BuildRequest.min_api_minor).
+/// Minor version of the protocol. It must be increased with each addition that a client may depend
+/// on (BuildRequest.min_api_minor).
 inline constexpr uint32_t kApiMinor = 3;
 
 }  // namespace cccl_cache::daemon

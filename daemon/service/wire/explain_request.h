@@ -15,14 +15,14 @@
 
 namespace cccl_cache::daemon {
 
-/// The subject of an explanation: a key or a build.
+/// The subject of an explanation: the key of an artifact, or a build if `key` is none.
 struct ExplainQuestion {
   std::optional<DigestPrefix> key;
   ConvertedRequest build;
 };
 
-/// Reads the request. Checks its limits, which are those of a BuildRequest, before it converts any
-/// bytes. kInvalidRequest has the reason.
+/// Reads an ExplainRequest, whose limits are those of a BuildRequest. Checks the limits before it
+/// converts any bytes. kInvalidRequest: the request is malformed or exceeds a limit.
 [[nodiscard]] Result<ExplainQuestion> ReadExplainRequest(grpc::ByteBuffer& bytes,
                                                          const ServiceLimits& limits,
                                                          const FindUpload& find_upload);

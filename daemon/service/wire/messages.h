@@ -16,15 +16,16 @@
 
 namespace cccl_cache::daemon {
 
-/// Maximum bytes of a request to any method that takes no build.
+/// Maximum bytes of a request to any method whose request contains no build.
 inline constexpr uint64_t kSmallRequestBytes = 4096;
 
-/// Decodes a small request. kInvalidRequest: it is larger than kSmallRequestBytes or malformed.
+/// Decodes a request of at most kSmallRequestBytes. kInvalidRequest: it is larger or malformed.
 [[nodiscard]] Status DecodeSmall(grpc::ByteBuffer& bytes, google::protobuf::MessageLite& message);
 
 [[nodiscard]] grpc::ByteBuffer Encode(const google::protobuf::MessageLite& message);
 
-/// The bytes of a received message in gRPC's own memory. Keeps them alive. Must not be moved.
+/// Gives access to the bytes of a received message without a copy. The object keeps gRPC's memory
+/// with the bytes alive. It must not be moved.
 class BufferPieces {
  public:
   explicit BufferPieces(const grpc::ByteBuffer& buffer) {
@@ -44,15 +45,15 @@ class BufferPieces {
   std::vector<std::string_view> pieces_;
 };
 
-/// Maximum bytes of an error's text; a longer text is truncated. gRPC clients accept some 8 KiB of
-/// percent-encoded trailers.
+/// Maximum bytes of an error's text. Longer texts are truncated, because gRPC clients accept only
+/// some 8 KiB of percent-encoded trailers.
 inline constexpr size_t kMaxErrorText = 2048;
 
-/// Returns the error's message for the client: truncated, and with the number of the request in the
-/// log, if it has one.
+/// Returns the error's text for the client: truncated, and followed by the number of the request in
+/// the log if there is one.
 [[nodiscard]] std::string TextOf(const Error& error);
 
-/// Returns the client's status for an error (docs/internals/protocol.md has the table). Adds the
+/// Returns the gRPC status for an error (table in docs/internals/protocol.md). Also adds the
 /// trailers cccl-error and cccl-retry-ms to the call.
 [[nodiscard]] grpc::Status ToGrpcStatus(const Error& error, grpc::ServerContextBase& context);
 

@@ -16,13 +16,14 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Maximum bytes of an artifact's kind, size, digest and mark, including tags and lengths.
+/// Maximum bytes of an encoded artifact without its contents: the fields kind, size, sha256 and
+/// in_chunks, with all tags and lengths.
 constexpr uint64_t kMaxArtifactHead = 96;
-/// Maximum bytes of a tag and of the head of its reply.
+/// Maximum bytes that a BuildManyReply adds to the reply of a build: the tag, and the reply's head.
 constexpr uint64_t kMaxTag = 32;
 
-/// Returns a part of the artifact's bytes without a copy. The slice keeps the artifact alive until
-/// gRPC has sent it.
+/// Returns a slice that refers to a part of the artifact's bytes without a copy. The slice keeps
+/// the artifact alive until gRPC has sent it.
 grpc::Slice SliceOf(const ArtifactPtr& artifact, std::string_view bytes) {
   auto* owner = new ArtifactPtr(artifact);
   return grpc::Slice(
@@ -49,7 +50,8 @@ grpc::ByteBuffer EncodeReply(const BuildAnswer& answer, const std::vector<Artifa
   const auto parts = WantedParts(answer, wanted);
   std::vector<grpc::Slice> slices;
   std::string head = EncodeReplyHead(answer);
-  // Room for the descriptions of all artifacts is reserved first, because they are always sent.
+  // Every artifact is described in the reply, with or without its bytes. So the room for all
+  // descriptions is reserved first.
   uint64_t size = head.size() + parts.size() * kMaxArtifactHead;
   for (const ArtifactPart* part : parts) {
     const bool fits = size <= limit && part->bytes.size() <= limit - size;

@@ -12,29 +12,29 @@
 
 namespace cccl_cache::daemon {
 
-/// Returns an encoded BuildReply with the same bytes as from the generated code. The bytes of
-/// artifacts are not copied but referenced. Artifacts of kinds that are not `wanted` (empty for
-/// all) are left out. An artifact that would make the message larger than `limit` bytes is sent
-/// without its bytes and marked in_chunks.
+/// Encodes a BuildReply with the same bytes as the generated code. The bytes of artifacts are
+/// referenced and not copied. Only artifacts of `wanted` kinds are included (all if it is empty).
+/// If an artifact would make the message larger than `limit` bytes, it is included without its
+/// bytes and marked in_chunks.
 [[nodiscard]] grpc::ByteBuffer EncodeReply(const BuildAnswer& answer,
                                            const std::vector<ArtifactKind>& wanted, uint64_t limit);
 
-/// As EncodeReply, but returns a BuildManyReply with this tag.
+/// Like EncodeReply, but encodes a BuildManyReply with this tag.
 [[nodiscard]] grpc::ByteBuffer EncodeTaggedReply(uint64_t tag, const BuildAnswer& answer,
                                                  const std::vector<ArtifactKind>& wanted,
                                                  uint64_t limit);
 
-/// The messages of BuildInChunks, one at a time: the reply without artifacts' bytes, then the
-/// bytes. Not thread-safe.
+/// Produces the messages of a reply to BuildInChunks. The first message is the reply without the
+/// bytes of artifacts, and the others are the bytes. Not thread-safe.
 class ReplyChunks {
  public:
   static constexpr uint64_t kChunkBytes = 1u << 20;
 
   ReplyChunks(const BuildAnswer& answer, const std::vector<ArtifactKind>& wanted);
 
-  /// Returns the total bytes of all messages.
+  /// Returns the size in bytes of all messages together.
   [[nodiscard]] uint64_t bytes() const;
-  /// Returns false after the last message.
+  /// Stores the next message in `message`. Returns false if there are no more messages.
   [[nodiscard]] bool Next(grpc::ByteBuffer& message);
 
  private:

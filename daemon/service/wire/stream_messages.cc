@@ -18,7 +18,7 @@ namespace {
 
 namespace v1 = cccl_cache::v1;
 
-/// Maximum fields of one message, including unknown fields.
+/// Maximum number of fields in one BuildManyRequest. Unknown fields count too.
 constexpr int kMaxFieldsOfOne = 64;
 
 Error NotOfMany() {
@@ -27,9 +27,9 @@ Error NotOfMany() {
 }
 
 constexpr uint64_t kMaxContents = 1u << 20;
-/// Maximum bytes besides the contents: enough for a thousand answers without contents.
+/// Maximum bytes of a message in addition to contents. A thousand answers without contents fit.
 constexpr uint64_t kMaxHeads = 256u << 10;
-/// Maximum number of unknown fields.
+/// Maximum number of unknown fields in one BuildWithFilesRequest.
 constexpr int kMaxOthers = 64;
 
 Error NotAnswers(std::string_view what) {
@@ -39,7 +39,7 @@ Error NotAnswers(std::string_view what) {
                            what)};
 }
 
-/// The fields of a FileAnswer as received.
+/// The received fields of a FileAnswer before any check.
 struct FileAnswer {
   int32_t kind = 0;
   std::pair<uint64_t, uint64_t> inode;
@@ -92,7 +92,7 @@ Result<CallerAnswer> Convert(const FileAnswer& message) {
   return answer;
 }
 
-/// Passes the answer in the current field to `exchange`.
+/// Reads the answer in the field that `outer` has reached, and passes it to `exchange`.
 Status ReadAnswer(ProtoReader& outer, FileExchange& exchange) {
   const FileAnswer message = ReadFields(outer);
   if (!outer.ok()) return NotAnswers("it is damaged");

@@ -15,15 +15,15 @@
 
 namespace cccl_cache::daemon {
 
-/// The functions of one libnvrtc, as nvrtc.h declares them; results are nvrtcResult.
+/// The functions of a loaded libnvrtc, as nvrtc.h declares them. An `int` result is an nvrtcResult.
 struct NvrtcLibrary {
   using Program = struct NvrtcProgramHandle*;
   static constexpr int kSuccess = 0;
 
   [[nodiscard]] static Result<NvrtcLibrary> Open(const LibraryFiles& files);
 
-  /// Compiles a fixed text, so that the library does its one-time work now. Returns the compiler's
-  /// error; with it the toolchain can't compile any program.
+  /// Compiles a small fixed program, so that the library initializes itself before a zygote forks.
+  /// Returns the compiler's error. After an error this toolchain can't compile any program.
   [[nodiscard]] Status WarmUp() const;
 
   const char* (*error_string)(int result);
@@ -36,7 +36,7 @@ struct NvrtcLibrary {
   int (*lowered_name)(Program, const char* expression, const char** lowered);
   int (*ptx_size)(Program, size_t*);
   int (*ptx)(Program, char*);
-  // Null where the release has none.
+  // Null if this release of NVRTC lacks the function.
   int (*cubin_size)(Program, size_t*);
   int (*cubin)(Program, char*);
   int (*ltoir_size)(Program, size_t*);
@@ -49,15 +49,15 @@ struct NvrtcLibrary {
   int (*pch_create_status)(Program);
 };
 
-/// The functions of one libnvJitLink under their plain names, which every release exports beside
-/// the versioned ones. They are declared as in nvJitLink.h; results are nvJitLinkResult.
+/// The functions of a loaded libnvJitLink, as nvJitLink.h declares them. An `int` result is an
+/// nvJitLinkResult. Releases before 12.3 export the functions only under names with a version.
 struct NvJitLinkLibrary {
   using Handle = struct NvJitLinkHandle*;
   static constexpr int kSuccess = 0;
 
   [[nodiscard]] static Result<NvJitLinkLibrary> Open(const LibraryFiles& files);
 
-  /// Returns the name of a result in nvJitLink.h: the library has no function for that.
+  /// Returns the name of a result in nvJitLink.h. The library itself has no such function.
   [[nodiscard]] static const char* ResultName(int result);
 
   int (*create)(Handle*, uint32_t option_count, const char** options);
@@ -76,7 +76,7 @@ struct NvJitLinkLibrary {
 /// Returns the type of a link input by its first bytes; kUnspecified if they match no type.
 [[nodiscard]] LinkInputType LinkInputTypeOf(std::string_view contents);
 
-/// The functions of one libnvvm, as nvvm.h declares them; results are nvvmResult.
+/// The functions of a loaded libnvvm, as nvvm.h declares them. An `int` result is an nvvmResult.
 struct NvvmLibrary {
   using Program = struct NvvmProgramHandle*;
   static constexpr int kSuccess = 0;
@@ -94,28 +94,29 @@ struct NvvmLibrary {
   int (*log)(Program, char*);
 };
 
-/// The loaded compilers of a toolchain. Members are empty where the toolchain lacks one.
+/// The loaded compilers of a toolchain. A member is empty if the toolchain lacks the library.
 struct CompilerLibraries {
   std::optional<NvrtcLibrary> nvrtc;
   std::optional<NvJitLinkLibrary> nvjitlink;
   std::optional<NvvmLibrary> nvvm;
-  std::string libdevice;  ///< the file's bytes
+  std::string libdevice;  ///< contents of the file; empty if there is none
 
-  /// Loads the libraries. The error names the file that failed.
+  /// Loads all libraries of the toolchain. The error message has the path of the file that failed.
   [[nodiscard]] static Result<CompilerLibraries> Load(const ZygoteHello& hello);
 };
 
-/// Each function runs one job by the calls, in the order, of a client that uses the library itself.
-/// A failure of the library is a reply. Memory that the library allocated is freed at the end of
-/// the process.
+/// Each of these functions runs one job. It calls the library's functions in the order in which a
+/// client would call them without the daemon. If the library fails, the reply has its result code
+/// and log. The memory that the library allocated is not freed, because the process ends after the
+/// job.
 [[nodiscard]] WorkerReply RunNvrtcJob(const WorkerJob& job, const NvrtcLibrary& nvrtc,
                                       PchUse pch = PchUse::kNone);
 [[nodiscard]] WorkerReply RunLinkJob(const WorkerJob& job, const NvJitLinkLibrary& nvjitlink);
 [[nodiscard]] WorkerReply RunNvvmJob(const WorkerJob& job, const NvvmLibrary& nvvm,
                                      const std::string& libdevice);
 
-/// Runs the function for the job's kind. If the toolchain lacks that library, the reply is an
-/// internal error, because the daemon chose the toolchain.
+/// Runs the function above for the job's kind of build. If the toolchain lacks the library, the
+/// reply is an internal error: the daemon should have chosen another toolchain.
 [[nodiscard]] WorkerReply RunCompilerJob(const WorkerJob& job, const CompilerLibraries& libraries,
                                          PchUse pch);
 

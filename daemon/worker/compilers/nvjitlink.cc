@@ -45,18 +45,19 @@ constexpr std::string_view kElfMagic{
 constexpr std::string_view kArchiveMagic{"!<arch>\n", 8};
 constexpr std::string_view kFatbinMagic{"\x50\xed\x55\xba", 4};  // 0xBA55ED50
 constexpr std::string_view kLtoIrMagic{"\xed\x43\x4e\x7f", 4};   // 0x7F4E43ED
-constexpr uint16_t kCudaMachine = 190;                           // EM_CUDA, not in every elf.h
+constexpr uint16_t kCudaMachine = 190;                           // EM_CUDA; old elf.h lack it
 
 uint16_t ElfMachine(std::string_view contents) {
   uint16_t machine = EM_NONE;
-  constexpr size_t kOffset = offsetof(Elf64_Ehdr, e_machine);  // the same in 32-bit files
+  constexpr size_t kOffset = offsetof(Elf64_Ehdr, e_machine);  // e_machine has this offset in
+                                                               // 32-bit files too
   if (contents.size() >= kOffset + sizeof(machine)) {
     std::memcpy(&machine, contents.data() + kOffset, sizeof(machine));
   }
   return machine;
 }
 
-/// Returns whether this is PTX: text whose first statement is `.version`.
+/// Returns whether the contents are PTX, that is, text whose first statement is `.version`.
 bool IsPtx(std::string_view contents) {
   while (!contents.empty()) {
     const size_t start = contents.find_first_not_of(" \t\r\n");
@@ -77,8 +78,8 @@ bool IsPtx(std::string_view contents) {
   return false;
 }
 
-/// LinkInputType has the numbers of nvJitLinkInputType. The library may recognise an input that
-/// this code can't (kAnyType).
+/// Value of nvJitLinkInputType with which the library detects the type itself. It may know more
+/// types than LinkInputTypeOf. All other values are equal to those of LinkInputType.
 constexpr int kAnyType = 10;
 
 int TypeOf(const WorkerJob::LinkInput& input) {
@@ -91,7 +92,7 @@ int Link(const WorkerJob& job, const NvJitLinkLibrary& nvjitlink,
          NvJitLinkLibrary::Handle& handle) {
   std::vector<const char*> options;
   options.reserve(job.options.size() +
-                  1);  // never a null pointer, even without options: that is another error
+                  1);  // data() is then not null, for which the library returns another error
   for (const std::string_view option : job.options) options.push_back(option.data());
   int result = nvjitlink.create(&handle, static_cast<uint32_t>(options.size()), options.data());
   for (const WorkerJob::LinkInput& input : job.inputs) {
@@ -123,7 +124,7 @@ Result<NvJitLinkLibrary> NvJitLinkLibrary::Open(const LibraryFiles& files) {
   Result<SharedLibrary> library = SharedLibrary::Open(files);
   if (!library) return library.error();
   NvJitLinkLibrary nvjitlink{};
-  // Releases before 12.3 have no plain names.
+  // Releases before 12.3 export the functions only with a version in the name.
   const auto need = [&library](const std::string& name, auto*& function) {
     const std::string plain = "nvJitLink" + name;
     library->Find(plain.c_str(), function);
@@ -165,7 +166,7 @@ WorkerReply RunLinkJob(const WorkerJob& job, const NvJitLinkLibrary& nvjitlink) 
     reply.native_name = NvJitLinkLibrary::ResultName(reply.native_code);
     return reply;
   }
-  // The library makes one of the two: `-ptx` gives PTX in place of a cubin.
+  // The library makes either a cubin or, with the option `-ptx`, PTX.
   std::string cubin = CompilerBytes(nvjitlink.cubin_size, nvjitlink.cubin, handle);
   if (!cubin.empty()) reply.parts.push_back({ArtifactKind::kCubin, std::move(cubin)});
   std::string ptx = CompilerText(nvjitlink.ptx_size, nvjitlink.ptx, handle);

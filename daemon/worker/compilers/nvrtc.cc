@@ -13,7 +13,8 @@ namespace {
 constexpr const char* kWarmUpSource =
     "extern \"C\" __global__ void warm_up(int* out) { *out = 1; }\n";
 
-/// Returns the architectures that the release supports; none where it can't list them.
+/// Returns the architectures that this NVRTC supports: 90 for sm_90. The result is empty if it
+/// can't list them.
 std::vector<int> SupportedArchitectures(const NvrtcLibrary& nvrtc) {
   int count = 0;
   if (nvrtc.supported_arch_count == nullptr || nvrtc.supported_archs == nullptr ||
@@ -25,7 +26,8 @@ std::vector<int> SupportedArchitectures(const NvrtcLibrary& nvrtc) {
   return archs;
 }
 
-/// Returns an option with which the warm-up compiles to a cubin; empty if no architecture is known.
+/// Returns the options of the warm-up: an architecture, so that the warm-up makes a cubin. The
+/// result is empty if no architecture is known.
 std::vector<std::string> WarmUpOptions(const NvrtcLibrary& nvrtc) {
   const std::vector<int> archs = SupportedArchitectures(nvrtc);
   if (archs.empty()) return {};
@@ -69,10 +71,12 @@ void TakeOutputs(const NvrtcLibrary& nvrtc, NvrtcLibrary::Program program, Worke
   AddPart(reply, ArtifactKind::kOptixIr, CompilerBytes(nvrtc.optixir_size, nvrtc.optixir, program));
 }
 
-/// The client did not ask for a precompiled header, so its log must hold no messages about one.
+/// Suppresses NVRTC's messages about the precompiled header. The client did not ask for such a
+/// header, so the client's log must not mention it.
 constexpr const char* kNoPchMessages = "--pch-messages=false";
-/// Keeps the order of a program's template instances as it is without a precompiled header. The
-/// jobs that write and read the header both need this option, or the compiler rejects the header.
+/// Keeps the order of a program's template instances as it is without a precompiled header. The job
+/// that writes the header and the jobs that read it all need this option. Otherwise NVRTC rejects
+/// the header.
 constexpr const char* kNoInstances = "--instantiate-templates-in-pch=false";
 
 int Compile(const WorkerJob& job, const NvrtcLibrary& nvrtc, NvrtcLibrary::Program program,
@@ -82,7 +86,8 @@ int Compile(const WorkerJob& job, const NvrtcLibrary& nvrtc, NvrtcLibrary::Progr
   const std::string use = "--use-pch=" + name;
   const std::string create = "--create-pch=" + name;
   if (pch != PchUse::kNone) {
-    // In front, because the client's last option may lack its value and would take this one.
+    // These options come first: if the client's last option lacks its value, NVRTC would take the
+    // option after it as the value.
     options.insert(options.begin(), {pch == PchUse::kRead ? use.c_str() : create.c_str(),
                                      kNoPchMessages, kNoInstances});
   }

@@ -7,7 +7,8 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Calls dlmopen, because dlopen is the compilers' own function here (file_functions.cc).
+/// Opens a library. It calls dlmopen, because in this executable dlopen is a function for the
+/// compilers that loads nothing (file_functions.cc).
 Result<void*> Load(const std::string& path) {
   if (void* handle = dlmopen(LM_ID_BASE, path.c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
   const char* reason = dlerror();

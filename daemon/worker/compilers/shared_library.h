@@ -11,28 +11,29 @@
 
 namespace cccl_cache::daemon {
 
-/// One library of a toolchain, loaded for the life of the process: compilers leave state behind
-/// that no dlclose removes.
+/// One library of a toolchain. It stays loaded until the process ends, because dlclose does not
+/// remove all state of a compiler.
 class SharedLibrary {
  public:
-  /// Opens the library by its absolute path, with local symbols. Opens the libraries that it
-  /// depends on first, so that the loader does not search for them.
+  /// Loads the library from its absolute path, with RTLD_LOCAL. First loads the other libraries in
+  /// `files`, on which it depends, so that the dynamic linker does not search for them.
   [[nodiscard]] static Result<SharedLibrary> Open(const LibraryFiles& files);
 
-  /// Points `function` at the symbol; null if the library lacks it.
+  /// Sets `function` to the address of the symbol, or to null if the library lacks it.
   template <typename Function>
   void Find(const char* symbol, Function*& function) const {
     function = reinterpret_cast<Function*>(Symbol(symbol));
   }
 
-  /// Like Find, for a function that every release has. A missing one makes Complete() fail.
+  /// Like Find, for a function that every release has. If the library lacks it, Complete() fails.
   template <typename Function>
   void Need(const char* symbol, Function*& function) {
     Find(symbol, function);
     if (function == nullptr && missing_.empty()) missing_ = symbol;
   }
 
-  /// Returns an error if a function that Need() looked for is missing.
+  /// Returns an error with the name of the first function that Need() did not find. Ok: none is
+  /// missing.
   [[nodiscard]] Status Complete() const;
 
  private:
@@ -44,8 +45,9 @@ class SharedLibrary {
   std::string missing_;
 };
 
-/// Returns the bytes that a compiler library gives by a size function and a copy function. Empty if
-/// there are none, if the library lacks the functions, or if they fail.
+/// Returns the output of a compiler library that has one function for the size and one that copies
+/// the bytes. The result is empty if the output is empty, if the library lacks one of the
+/// functions, or if one fails.
 template <typename SizeFunction, typename CopyFunction, typename Handle>
 std::string CompilerBytes(SizeFunction size_function, CopyFunction copy_function, Handle handle) {
   size_t size = 0;
@@ -58,7 +60,7 @@ std::string CompilerBytes(SizeFunction size_function, CopyFunction copy_function
   return bytes;
 }
 
-/// Like CompilerBytes, for a text, whose size includes a NUL at its end.
+/// Like CompilerBytes, for a text. Removes the NUL that the size includes.
 template <typename SizeFunction, typename CopyFunction, typename Handle>
 std::string CompilerText(SizeFunction size_function, CopyFunction copy_function, Handle handle) {
   std::string text = CompilerBytes(size_function, copy_function, handle);

@@ -57,7 +57,7 @@ FileAnswer FileClient::AskDaemon(std::string_view name) {
 }
 
 size_t FileClient::Receive(char* buffer, size_t size) {
-  // The result is ignored: recv waits for the packet in any case.
+  // The result of this poll does not matter: recv waits for the packet.
   static_cast<void>(glance_.SeesReadable(socket_));
   ssize_t received;
   do {

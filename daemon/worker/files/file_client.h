@@ -13,9 +13,9 @@
 
 namespace cccl_cache::daemon {
 
-/// The worker's end of the files socket (packet.h). It asks the daemon once for each name, and
-/// keeps the answers until the end of the job. Not thread-safe. If the daemon is gone or an answer
-/// is malformed, the process ends: a compile without the answer would be wrong.
+/// Asks the daemon about files over the job's files socket (packet.h). It asks once per name and
+/// keeps the answers until the end of the job. If the connection is lost or an answer is malformed,
+/// the process exits, because a compile without the answer would be wrong. Not thread-safe.
 class FileClient {
  public:
   /// `socket`: not owned.
@@ -23,11 +23,13 @@ class FileClient {
   FileClient(const FileClient&) = delete;
   FileClient& operator=(const FileClient&) = delete;
 
-  /// Returns the daemon's answer, valid as long as this object. `name`: absolute, as the compiler
-  /// sees it, without "." and "//". A name that is no valid question is absent.
+  /// Returns the daemon's answer, which is valid as long as this object. `name` is the compiler's
+  /// name of the file: absolute, without "." and "//". If the name is not valid (IsFileQuestion),
+  /// the answer is "absent" and the daemon is not asked.
   [[nodiscard]] const FileAnswer& Ask(const std::string& name);
-  /// Tells the daemon that a file of the toolchain's own directories is looked up. Returns false if
-  /// the daemon can't be told; then do not look it up.
+  /// Announces to the daemon that the worker will look up a name in the toolchain's own
+  /// directories, so that the daemon records the name first. Returns false if the daemon has not
+  /// recorded it. The worker must not look it up then.
   [[nodiscard]] bool LookInToolchain(std::string_view name);
 
  private:

@@ -25,14 +25,15 @@ bool Writes(int flags) {
   return (flags & O_ACCMODE) != O_RDONLY || (flags & (O_CREAT | O_TRUNC | O_APPEND)) != 0;
 }
 
-/// Returns the directory in which a path's last component is looked up.
+/// Returns the directory that contains the last component of a path. If that component is "..",
+/// returns the path itself.
 std::string DirectoryOf(const std::string& path) {
   if (path.ends_with("/..")) return path;
   const size_t slash = path.rfind('/');
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-/// Returns whether the kernel accepts this name for directories only.
+/// Returns whether a name can only mean a directory: the kernel refuses such a name for a file.
 bool NamesDirectory(std::string_view name) { return name.ends_with('/') || name.ends_with("/."); }
 
 }  // namespace
@@ -76,10 +77,10 @@ int FileView::StatAsked(const std::string& visible, struct stat* status) {
       *status = made_up_status::OutsideDirectory(answer.identity);
       return 0;
     case FileKind::kAbsent:
-    case FileKind::kToolchain:  // told to the daemon, never asked for
+    case FileKind::kToolchain:  // not an answer to a question
       break;
   }
-  // A process always has a working directory, even if the requester has no directory of that name.
+  // A process always has a working directory. The client may have none of this name.
   if (visible != paths_.working_directory()) return -ENOENT;
   *status = made_up_status::Directory(1);
   return 0;
@@ -134,7 +135,7 @@ int FileView::Open(std::string_view name, int flags) {
   return OpenInMemory(scratch_.Make(), *answer.contents);
 }
 
-// Opens the file, because a sandboxed process can't stat a file by name.
+// Opens the file for its status, because a sandboxed process can't call stat with a name.
 int FileView::StatOwn(const std::string& path, struct stat* status) {
   const FileDescriptor file(OpenOwn(path, 0));
   return file.valid() ? real_files::Stat(file.get(), status) : -ENOENT;
@@ -176,7 +177,7 @@ int FileView::OpenDirectory(std::string_view name) {
   } else if (const auto* found = std::get_if<VisiblePaths::Path>(&place)) {
     path = found->path;
   }
-  // The text of a path does not show where ".." leads.
+  // Without access to the disk, a path with ".." does not show which directory it means.
   if (path.empty() || GoesUp(path)) return -ENOENT;
   const MutexLock lock(mutex_);
   if (!trusted_.Contain(path)) return -ENOENT;
@@ -229,7 +230,7 @@ std::string FileView::VisiblePath(std::string_view name) const {
 namespace cccl_cache::daemon::made_up_status {
 namespace {
 
-/// Device numbers of made-up files, which must differ from those of real file systems.
+/// Device numbers in made-up statuses. No real file system may have them.
 constexpr dev_t kDirectories = 1;
 constexpr dev_t kOutside = 2;
 constexpr off_t kBlock = 4096;

@@ -24,7 +24,7 @@ FileDescriptor MakeFile() {
   return FileDescriptor(memfd_create("scratch", MFD_CLOEXEC | MFD_ALLOW_SEALING));
 }
 
-/// The page shared with the parent. Null: there is none.
+/// The page that this process shares with its parent. Null: there is no page.
 std::atomic<std::atomic<bool>*> own_page{nullptr};
 
 size_t PageBytes() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
@@ -75,7 +75,7 @@ int ScratchFiles::Open(const std::string& path, int flags) {
 
 int OpenInMemory(FileDescriptor memory, std::string_view contents) {
   rlimit limit;
-  // Checked first, because a write past the limit would kill the process by a signal.
+  // Checked before the write: a write beyond the limit would end the process by SIGXFSZ.
   if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || contents.size() > limit.rlim_cur) return -EFBIG;
   if (!memory.valid()) return -EMFILE;
   if (!WriteAll(memory.get(), contents)) return -errno;
@@ -90,7 +90,7 @@ PchFile::PchFile(int fd, PchUse use) : fd_(fd), use_(use) {
   if (use != PchUse::kRead || real_files::Stat(fd, &status) != 0) return;
   void* address = real_files::Map(nullptr, static_cast<size_t>(status.st_size),
                                   PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
-  if (address == MAP_FAILED) return;  // the contents are copied later instead
+  if (address == MAP_FAILED) return;  // MoveTo then fails, and FileView copies the contents
   mapped_ = static_cast<char*>(address);
   size_ = static_cast<size_t>(status.st_size);
 }

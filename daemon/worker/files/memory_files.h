@@ -19,25 +19,28 @@
 
 namespace cccl_cache::daemon {
 
-/// The temporary files that a compiler makes in one job ("/tmp/edg1_123"). They live in memory,
-/// never on a disk. Not thread-safe.
+/// The temporary files that a compiler makes in one job ("/tmp/edg1_123"). They are memory files,
+/// so nothing is written to a disk. Not thread-safe.
 class ScratchFiles {
  public:
-  /// Makes `count` files in advance, for a process that can make none in its sandbox.
+  /// Returns `count` empty memory files. Call this before the process enters the sandbox, which may
+  /// forbid new ones.
   [[nodiscard]] static std::vector<FileDescriptor> MakeAhead(size_t count);
 
-  /// Uses the files in `made` first, and makes more when they run out.
+  /// `made`: empty memory files that are used first. When all are used, further files are made if
+  /// the sandbox permits it.
   explicit ScratchFiles(std::vector<FileDescriptor> made = {}) : made_(std::move(made)) {}
 
-  /// Returns whether the path looks like a compiler's scratch file.
+  /// Returns whether a compiler makes temporary files with such a path.
   [[nodiscard]] static bool Owns(std::string_view path);
 
-  /// Works as open(2): returns -errno or a descriptor at the start of the file. All descriptors of
-  /// one file share an offset, because a sandbox may forbid an open with its own offset. A compiler
-  /// opens each file once.
+  /// Works as open(2): returns a descriptor at the start of the file, or -errno. All descriptors of
+  /// one file share one offset, because a sandbox may forbid a second open file description. A
+  /// compiler opens each file once, so this does no harm.
   [[nodiscard]] int Open(const std::string& path, int flags);
   void Remove(const std::string& path) { files_.erase(path); }
-  /// Returns an empty file in memory that can be sealed, without a name; invalid if none is left.
+  /// Returns an empty memory file without a name, which can be sealed. The result is invalid if no
+  /// file can be made.
   [[nodiscard]] FileDescriptor Make();
 
  private:
@@ -45,30 +48,32 @@ class ScratchFiles {
   std::map<std::string, FileDescriptor, std::less<>> files_;
 };
 
-/// Fills an empty file in memory and seals it. Returns a descriptor at its beginning, or -errno.
-/// -EFBIG: the contents exceed the limit of file sizes.
+/// Writes `contents` to an empty memory file and seals it. Returns a descriptor at its start, or
+/// -errno. -EFBIG: the contents are larger than RLIMIT_FSIZE.
 [[nodiscard]] int OpenInMemory(FileDescriptor memory, std::string_view contents);
 
-/// The precompiled header of one job; the compiler knows it as kPchName. The compiler opens it for
-/// reading before it reads the program, and for writing after it has parsed the program. So a
-/// program can neither open it nor find out whether there is one. Not thread-safe.
+/// The precompiled header of one job. Its path for the compiler is kPchName. The compiler opens it
+/// for reading before it reads the program, and for writing after it has parsed the program.
+/// Therefore the program itself can't open it or find out whether it exists. Not thread-safe.
 class PchFile {
  public:
-  /// Maps a file that is to be read, because a sandboxed process can't map it later.
+  /// `fd` is not owned. A header for reading is mapped now, because a sandboxed process can't map
+  /// it.
   PchFile(int fd, PchUse use);
   PchFile(const PchFile&) = delete;
   PchFile& operator=(const PchFile&) = delete;
 
-  /// Sets the new number of the descriptor, which is not owned.
+  /// Replaces the descriptor by one of the same file. It is not owned.
   void Renumber(int fd) { fd_ = fd; }
 
-  /// Works as open(2): returns -errno or a descriptor.
+  /// Works as open(2): returns a descriptor, or -errno.
   [[nodiscard]] int Open(int flags);
-  /// Works as stat(2): the compiler stats the file only right after it has opened it.
+  /// Works as stat(2). Succeeds once after each open, because the compiler calls it only then.
   [[nodiscard]] int Stat(struct stat* status);
 
-  /// Moves this part of the file to the address of its private mapping; each part can be moved
-  /// once. Returns false if `fd` is another file or the move fails.
+  /// Moves a part of the mapped file to `address`, in place of a private mapping of `fd` there.
+  /// Each part can be moved once. Returns false if `fd` is not the descriptor from Open, or if the
+  /// move fails.
   [[nodiscard]] bool MoveTo(void* address, size_t length, int fd, off_t offset) const;
 
  private:
@@ -76,25 +81,27 @@ class PchFile {
   const PchUse use_;
   char* mapped_ = nullptr;
   size_t size_ = 0;
-  int opened_ = -1;  ///< the descriptor opened for reading; not owned
+  int opened_ = -1;  ///< the descriptor that the compiler reads; not owned
   bool just_opened_ = false;
 };
 
-/// Records in a page shared with the parent that a forked process was refused memory, so that the
-/// parent knows it after the process has died. Used by the parent, which has one thread.
+/// Tells the parent of a forked process whether that process was refused memory. The process
+/// records it in a page that it shares with the parent, so the parent can read it after the process
+/// has died. Except for Note, used by the parent alone, on one thread.
 class RefusedMemory {
  public:
-  /// Without a process: Note has no effect.
+  /// Makes an object without a page. Nothing is recorded in it.
   RefusedMemory() = default;
-  /// Makes the page for the next fork; to be called before it. Without a page nothing is recorded.
+  /// Makes the page for the next child process. Call it before the fork. If the system refuses the
+  /// page, nothing is recorded.
   [[nodiscard]] static RefusedMemory OfNextFork();
-  /// Hides the page from children that are forked later; to be called after the fork.
+  /// Hides the page from processes that are forked later. The parent calls it after the fork.
   void HideFromOthers();
-  /// Returns whether the process was refused memory; to be called once the process is dead.
+  /// Returns whether the process was refused memory. Call it after the process has died.
   [[nodiscard]] bool noted() const;
 
-  /// Records that this process was refused memory. Works only in the process that was forked next
-  /// after the page was made. May be called from any thread; makes no system call.
+  /// Records that this process was refused memory. It has no effect unless this process is the
+  /// child for which a page was made. Thread-safe. It makes no system call.
   static void Note();
 
  private:

@@ -16,7 +16,7 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Calls `take` with each component that is neither empty nor ".".
+/// Calls `take` for each component of the path, except empty components and ".".
 template <typename Take>
 void ForEachComponent(std::string_view path, Take take) {
   while (!path.empty()) {
@@ -33,18 +33,20 @@ void Append(std::string& path, std::string_view component) {
   path.append(component);
 }
 
-/// Names that NVRTC stats only to learn inode numbers, as it does with the names of the program and
-/// of inline headers. If NVRTC opens such a name, it means a file: "./a.h" where "a.h" is inline.
+/// Names that NVRTC gives its own texts in memory. NVRTC calls stat with these names, and with the
+/// names of the program and of inline headers, only for the inode numbers. If NVRTC opens such a
+/// name, it means a file: for example "./a.h" if "a.h" is the name of an inline header.
 constexpr std::string_view kMadeUpByNvrtc[] = {"__nv_nvrtc_builtin_header.h", "__nv_name_map",
                                                "default_program"};
 
-/// Returns the FNV-1a hash: different for directories of one job, and equal in every worker.
+/// Returns the FNV-1a hash of a path. Directories of one job have different numbers, and a
+/// directory has the same number in every worker.
 uint64_t InodeOf(std::string_view path) {
   uint64_t hash = 0xcbf29ce484222325;
   for (const char byte : path) {
     hash = (hash ^ static_cast<uint8_t>(byte)) * 0x100000001b3;
   }
-  return hash >> 1;  // positive even as a signed number
+  return hash >> 1;  // positive also as int64_t
 }
 
 }  // namespace
@@ -128,7 +130,7 @@ bool TrustedDirectories::ContainAllTheWay(std::string_view path) const {
   constexpr std::string_view kUp = "/..";
   for (size_t up = path.find(kUp); up != std::string_view::npos; up = path.find(kUp, up + 1)) {
     const size_t end = up + kUp.size();
-    if (end != path.size() && path[end] != '/') continue;  // "/..hidden"
+    if (end != path.size() && path[end] != '/') continue;  // a component like "..hidden"
     if (!Contain(LexicallyNormal(path.substr(0, up))) ||
         !Contain(LexicallyNormal(path.substr(0, end)))) {
       return false;
@@ -148,7 +150,7 @@ TrustedDirectories::Verdict TrustedDirectories::Judge(const std::string& directo
 TrustedDirectories::Verdict TrustedDirectories::Look(const std::string& directory) {
   const FileDescriptor fd(
       real_files::Open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0));
-  // The sandbox opens all of the toolchain's directories, so a refused one lies elsewhere.
+  // The sandbox permits all directories of the toolchain, so a forbidden one lies elsewhere.
   if (fd.get() == -EACCES) return Verdict::kElsewhere;
   if (!fd.valid()) return Verdict::kAbsent;
   const std::string real_path = real_files::PathOf(fd.get());

@@ -15,45 +15,47 @@
 
 namespace cccl_cache::daemon {
 
-/// Returns an absolute path without "." and "//" and without a slash at its end. ".." is kept, for
-/// only the kernel knows where it leads. "/" stays.
+/// Returns an absolute path without "." and "//", and without a slash at its end except for "/".
+/// Keeps "..", because only the kernel knows where it leads.
 [[nodiscard]] std::string WithoutDots(std::string_view path);
 
-/// Returns whether a normal path lies in a place that a worker never reads, even through links:
-/// /proc, /sys, and /dev without the files in shared memory.
+/// Returns whether a normalized path lies in a directory from which a worker never reads a file,
+/// not even through a symlink: /proc, /sys, or /dev except /dev/shm.
 [[nodiscard]] inline bool IsNeverRead(std::string_view path) {
   return LiesIn(path, "/proc") || LiesIn(path, "/sys") ||
          (LiesIn(path, "/dev") && !LiesIn(path, "/dev/shm"));
 }
 
-/// Normalizes an absolute path by its text alone: ".." removes the component before it.
+/// Normalizes an absolute path without access to the disk: ".." removes the component before it.
 [[nodiscard]] std::string LexicallyNormal(std::string_view path);
 
-/// The meaning of the names that a compiler uses in one job. Constant after construction.
+/// Maps the names that a compiler uses in one job to paths. Immutable.
 class VisiblePaths {
  public:
   explicit VisiblePaths(const WorkerJob& job);
 
-  /// The place of a name that can't exist.
+  /// The result for a name that can't exist.
   struct Nowhere {};
-  /// A directory that exists because the job names it, even if the disk has none.
+  /// A mount point of the job, or "/". It exists for the compiler even if the disk has no such
+  /// directory.
   struct Directory {
-    std::string target;  ///< the real one, or empty
-    uint64_t inode = 0;  ///< made up; equal for equal targets
+    std::string target;  ///< real path, or empty
+    uint64_t inode = 0;  ///< made up; equal for mounts of the same target
   };
-  /// A path in the toolchain or outside of it. ".." is not resolved.
+  /// A path in the toolchain or outside of it. It may contain "..".
   struct Path {
     std::string path;
-    std::string visible;   ///< as the compiler sees it
-    bool made_up = false;  ///< a name that the compiler made up for a text in memory
-    std::string mount;     ///< the visible mount of the job that holds it; empty: none
+    std::string visible;   ///< the path in the compiler's spelling
+    bool made_up = false;  ///< whether the compiler made up the name, for a text in memory
+    std::string mount;     ///< mount point that contains the name; empty: none
   };
   using Place = std::variant<Nowhere, Directory, Path>;
 
-  /// Returns the place of a name, which is absolute or relative to the visible working directory.
+  /// Returns the meaning of a name. The name is absolute, or relative to the working directory that
+  /// the compiler sees.
   [[nodiscard]] Place Find(std::string_view name) const;
 
-  /// Returns the name made absolute, still as the compiler sees it.
+  /// Returns the absolute path for a name, in the compiler's spelling.
   [[nodiscard]] std::string Absolute(std::string_view name) const;
 
   [[nodiscard]] const std::string& working_directory() const { return working_directory_; }
@@ -67,41 +69,45 @@ class VisiblePaths {
   void AddMadeUpName(std::string_view name);
   [[nodiscard]] const Entry* Longest(std::string_view path) const;
 
-  std::string working_directory_;  ///< visible
+  std::string working_directory_;  ///< in the compiler's spelling
   std::vector<Entry> mounts_;
-  std::unordered_set<std::string> made_up_;  ///< absolute
+  std::unordered_set<std::string> made_up_;  ///< absolute paths
 };
 
-/// The directories whose files are the toolchain's own, together with the targets of their
-/// symlinks. A survey of a toolchain follows each symlink, refuses files that others could change,
-/// and makes the bytes part of the toolchain's id. Like the survey, it skips the contents of a
-/// __pycache__. Not thread-safe.
+/// The directories whose files belong to the toolchain, including the targets of symlinks in them.
+/// The survey of a toolchain follows each symlink, refuses files that other users can change, and
+/// includes the contents in the toolchain's id. Like the survey, this class skips the contents of
+/// directories named __pycache__. Not thread-safe.
 class TrustedDirectories {
  public:
   /// `directories`: absolute real paths.
   explicit TrustedDirectories(std::vector<std::string> directories);
 
-  /// Returns whether a path, by its text, lies in one of the directories.
+  /// Returns whether one of the directories contains this normalized path. Symlinks are not
+  /// followed.
   [[nodiscard]] bool Contain(std::string_view normal_path) const;
 
-  /// Returns whether a path, by its text, lies in one of the directories at each step: also before
-  /// and after each ".." in it. The path is the result of WithoutDots.
+  /// Returns whether one of the directories contains the path and, for each ".." in it, also the
+  /// paths before and after this "..". Symlinks are not followed. `path` is a result of
+  /// WithoutDots.
   [[nodiscard]] bool ContainAllTheWay(std::string_view path) const;
 
   enum class Verdict { kTrusted, kAbsent, kElsewhere };
-  /// Returns where a directory really lies whose path, by its text, is in a trusted one. It is
-  /// "elsewhere" only if ".." leads out of the paths that the survey saw. The kernel is asked once
-  /// per directory: only root and the daemon's uid can change it while the job runs.
+  /// Returns whether a directory really lies where its path says. Its path, without symlinks
+  /// followed, is in a trusted directory. kElsewhere: ".." behind a symlink leads to a directory
+  /// that the survey did not see. Each directory is opened once and the verdict kept: only root and
+  /// the daemon's user can change it during the job.
   [[nodiscard]] Verdict Judge(const std::string& directory);
 
  private:
   Verdict Look(const std::string& directory);
-  /// Follows the symlinks on the way to `directory` and records their targets.
+  /// Calls Judge for the path before the first ".." and for its parents, so that linked_ has the
+  /// targets of symlinks among them.
   void FollowPrefixes(std::string_view directory);
   [[nodiscard]] bool Seen(std::string_view real_path) const;
 
   std::vector<std::string> directories_;
-  std::vector<std::string> linked_;  ///< real paths outside to which symlinks led
+  std::vector<std::string> linked_;  ///< real paths of symlink targets outside the directories
   std::unordered_map<std::string, Verdict> verdicts_;
 };
 

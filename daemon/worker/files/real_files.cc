@@ -63,7 +63,7 @@ namespace {
 
 struct Reader {
   std::shared_ptr<const std::string> contents;
-  size_t position = 0;  ///< in bytes; may lie behind the end
+  size_t position = 0;  ///< in bytes; may be greater than the size
 };
 
 ssize_t Read(void* cookie, char* buffer, size_t size) {

@@ -20,20 +20,21 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Limit of the threads of the whole user, for a compiler that starts threads without end. The
-/// kernel does not apply it to root.
+/// RLIMIT_NPROC, which stops a compiler that starts threads without end. The limit counts all
+/// threads of the user. The kernel does not apply it to root.
 constexpr rlim_t kMaxThreads = 4096;
-/// Enough for nested headers: the compiler closes a header before it reads what that includes.
+/// RLIMIT_NOFILE. It suffices for nested headers, because the compiler closes a header before it
+/// opens the headers that are included in it.
 constexpr rlim_t kMaxOpenFiles = 64;
-/// Limit of one scratch file in bytes. A job has eight scratch files, which lie in memory that
+/// RLIMIT_FSIZE for scratch files, in bytes. A job has eight scratch files in memory, which
 /// RLIMIT_DATA does not count.
 constexpr rlim_t kMaxFileBytes = 64ull << 20;
-/// The limit for a job with a precompiled header, which has two scratch files. The compiler writes
-/// a sparse one that is as large as all it has parsed.
+/// RLIMIT_FSIZE for a job with a precompiled header, which has two scratch files. The compiler
+/// writes a sparse file as large as the memory that holds all it has parsed.
 constexpr rlim_t kMaxPchFileBytes = kPchHeapBytes + (16ull << 20);
 constexpr int kNicer = 5;
-/// Larger than the usual 8 MiB, so that a program that compiles without the daemon compiles here
-/// too, but bounded, so that an endless recursion ends soon.
+/// RLIMIT_STACK. It is larger than the usual 8 MiB, so that each program that compiles without the
+/// daemon also compiles here. It is finite, so that an endless recursion ends soon.
 constexpr rlim_t kStackBytes = 64ull << 20;
 
 Error IsolationError(const char* what) {
@@ -76,8 +77,8 @@ Status Isolate(const IsolationLimits& limits) {
   if (getppid() != limits.zygote) {
     return Error{ErrorCode::kUnavailable, "the zygote died before its worker started"};
   }
-  // Lower priority than the daemon, which answers hits while workers compile. The error of a
-  // process that is at 19 already is ignored.
+  // Workers have a lower priority than the daemon, which answers cache hits during compiles. nice()
+  // fails if the process has niceness 19 already, so the result is ignored.
   [[maybe_unused]] const int niceness = nice(kNicer);
   if (setsid() < 0) return IsolationError("setsid");
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return IsolationError("PR_SET_NO_NEW_PRIVS");
@@ -96,8 +97,8 @@ Status KeepOnly(const KeptDescriptors& kept) {
                {kept.reply, kReplyFd},
                {kept.files, kFilesFd},
                {kept.pch, kPchFd}};
-  // Copies all descriptors to higher numbers first, because each may have the number that another
-  // one is to get.
+  // First copies all descriptors to numbers above the target numbers. Otherwise dup2 could close a
+  // descriptor that is still to be moved.
   constexpr int kFirstFree = kPchFd + 1;
   int copies[std::size(moves)];
   for (size_t i = 0; i < std::size(moves); ++i) {

@@ -21,8 +21,8 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// Drops all capabilities. The workers of a daemon that runs as root stay root, but then can open
-/// only files that root owns.
+/// Drops all capabilities. If the daemon runs as root, its workers still have the user id 0, but
+/// without capabilities the permissions of files apply to them.
 Status DropCapabilities() {
   __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
   const __user_cap_data_struct none[2] = {};
@@ -32,7 +32,8 @@ Status DropCapabilities() {
 
 namespace fs = std::filesystem;
 
-/// Limit of the readable places, far above any installation's. Later places can't be read.
+/// Maximum number of readable paths, far above the need of any installation. Further paths can't be
+/// read.
 constexpr size_t kMaxPlaces = 4096;
 
 bool LiesInAny(std::string_view path, const auto& directories) {
@@ -47,13 +48,15 @@ void AddTarget(const fs::path& link, std::vector<std::string>& places) {
   if (places.size() < kMaxPlaces) places.push_back(target);
 }
 
-// The kernel's constants, because the C library's headers may be older than the kernel.
+// Constants of Landlock's interface. They are defined here, because the C library's headers may be
+// older than the kernel.
 constexpr uint32_t kVersionFlag = 1;
 constexpr uint64_t kReadFile = 1 << 2;
 constexpr uint64_t kReadDirectory = 1 << 3;
 constexpr int kBeneathPath = 1;
 
-/// A field that the kernel's version lacks must be zero; then it accepts the longer struct.
+/// The kernel's landlock_ruleset_attr. An older kernel accepts this longer struct if the fields
+/// that it does not know are zero.
 struct RulesetAttributes {
   uint64_t files;
   uint64_t network;
@@ -65,7 +68,7 @@ struct __attribute__((packed)) PathAttributes {
   int32_t parent;
 };
 
-/// Returns all rights that a version of Landlock can forbid.
+/// Returns all accesses that this version of Landlock can forbid.
 RulesetAttributes EverythingOf(int abi) {
   RulesetAttributes all{.files = (1 << 13) - 1, .network = 0, .scoped = 0};
   if (abi >= 2) all.files |= 1 << 13;  // link and rename across directories
@@ -88,7 +91,7 @@ Status Allow(int ruleset, const std::string& path) {
   const FileDescriptor place(opened);
   struct stat status;
   if (real_files::Stat(place.get(), &status) != 0) return Ok{};
-  // The kernel refuses a rule that gives a file a right of directories.
+  // For a file, the kernel refuses a rule that includes a right of directories.
   const uint64_t rights = S_ISDIR(status.st_mode) ? kReadFile | kReadDirectory : kReadFile;
   const PathAttributes rule{.allowed = rights, .parent = place.get()};
   if (syscall(SYS_landlock_add_rule, ruleset, kBeneathPath, &rule, 0) == 0) return Ok{};
@@ -132,7 +135,8 @@ Status Sandbox::LimitReach() const {
 Status Sandbox::LimitCalls() const { return filter_ ? filter_->Enter() : Status(Ok{}); }
 
 std::vector<std::string> WithLinkTargets(std::vector<std::string> directories) {
-  // The list grows while it is walked: a target may hold links too.
+  // The vector grows during this loop, because the target of a symlink may contain further
+  // symlinks.
   for (size_t i = 0; i < directories.size(); ++i) {
     std::error_code error;
     fs::recursive_directory_iterator entry(directories[i],
@@ -147,7 +151,7 @@ std::vector<std::string> WithLinkTargets(std::vector<std::string> directories) {
 
 Result<LandlockRules> LandlockRules::Make(const std::vector<std::string>& readable) {
   const int abi = static_cast<int>(syscall(SYS_landlock_create_ruleset, nullptr, 0, kVersionFlag));
-  // EPERM: the seccomp filter of a container that does not know Landlock.
+  // EPERM: the seccomp filter of a container does not know the calls of Landlock.
   if (abi < 0 && (errno == ENOSYS || errno == EOPNOTSUPP || errno == EPERM)) {
     return LandlockRules(0, FileDescriptor());
   }

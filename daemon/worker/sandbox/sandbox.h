@@ -14,21 +14,21 @@
 
 namespace cccl_cache::daemon {
 
-/// Landlock rules under which a process reads files below some directories and writes none. Newer
-/// versions of Landlock also forbid TCP sockets, abstract sockets of other processes, and signals
-/// to other processes. Made once, entered by many forks. Landlock guards contents only: it does not
-/// restrict stat and O_PATH descriptors. Immutable.
+/// Landlock rules: the process can read files below some directories, and can write no file.
+/// Landlock does not restrict stat and descriptors with O_PATH. Newer versions also forbid TCP
+/// sockets, and abstract sockets of and signals to other processes. The zygote makes the rules
+/// once, and each forked worker applies them. Immutable.
 class LandlockRules {
  public:
-  /// Makes the rules. Without Landlock in the kernel, abi() is 0 and the rules can't be entered. A
-  /// missing directory is skipped. Returns an error if the kernel has Landlock and refuses the
-  /// rules.
+  /// Makes rules for the directories and files in `readable`; missing ones are skipped. If the
+  /// kernel has no Landlock, abi() is 0 and Enter() must not be called. Returns an error if the
+  /// kernel has Landlock but refuses the rules.
   [[nodiscard]] static Result<LandlockRules> Make(const std::vector<std::string>& readable);
 
-  /// Returns the Landlock version of the kernel; 0: none.
+  /// Returns the version of Landlock in the kernel. 0: the kernel has no Landlock.
   [[nodiscard]] int abi() const { return abi_; }
-  /// Applies the rules to this thread, and for good to all threads and processes that it starts.
-  /// Needs no_new_privs.
+  /// Restricts this thread permanently, and all threads and processes that it starts later. The
+  /// process must have set no_new_privs.
   [[nodiscard]] Status Enter() const;
 
  private:
@@ -38,29 +38,32 @@ class LandlockRules {
   FileDescriptor ruleset_;
 };
 
-/// The confinement of a worker, as far as this kernel supports it
+/// The restrictions of a worker. Their extent depends on the kernel
 /// (docs/internals/decisions/0010-workers.md):
-///   kReadsToolchain   Landlock and seccomp: reads beneath the readable directories
-///   kOpensNothing     seccomp alone: even the toolchain's headers must be handed over
-///   kNone             no seccomp, and Landlock or not: only for the daemon's own user
-/// Prepared once in the zygote; each worker, of any user, enters it before it reads its job.
-/// Immutable.
+///   kReadsToolchain   Landlock and seccomp: the worker reads files below the readable directories
+///   kOpensNothing     seccomp: it opens no file; the daemon sends even the toolchain's headers
+///   kNone             no seccomp, with or without Landlock: for jobs of the daemon's user only
+///
+/// The zygote prepares the sandbox once. Each worker enters it before it reads its job, whatever
+/// user the job belongs to. Immutable.
 class Sandbox {
  public:
-  /// Prepares the sandbox. `readable`: absolute real paths. Returns an error if the kernel has a
-  /// feature but refuses to use it.
+  /// Prepares the sandbox. `readable`: absolute real paths. Returns an error if the kernel has
+  /// Landlock or seccomp but refuses the rules.
   [[nodiscard]] static Result<Sandbox> Prepare(const std::vector<std::string>& readable);
 
   [[nodiscard]] SandboxKind kind() const;
-  /// Returns a description for the daemon's log: "Landlock ABI 4 and seccomp".
+  /// Returns a text for the daemon's log, for example "Landlock ABI 4 and seccomp".
   [[nodiscard]] std::string Description() const;
 
-  // Both functions restrict this process for good, and must be called in this order, after
-  // no_new_privs. Features that the kernel lacks are left out. After an error the worker must exit.
+  // Both functions restrict this process permanently. Call them in this order, after no_new_privs
+  // was set. A feature that the kernel lacks is skipped. If one of them fails, the worker must
+  // exit.
 
-  /// Drops capabilities and enters Landlock, while the zygote's descriptors are still open.
+  /// Drops all capabilities and applies the Landlock rules. The zygote's descriptors must still be
+  /// open.
   [[nodiscard]] Status LimitReach() const;
-  /// Enters the seccomp filter, after all other steps.
+  /// Applies the seccomp filter. This is the last step, because the filter forbids the other ones.
   [[nodiscard]] Status LimitCalls() const;
 
  private:
@@ -71,8 +74,8 @@ class Sandbox {
   std::optional<SystemCallFilter> filter_;  ///< empty: the kernel has no seccomp
 };
 
-/// Returns the directories and the real paths of all places to which symlinks in them lead: some
-/// installations consist of symlinks. Targets that are never read (IsNeverRead) are left out.
+/// Returns the directories, and the real paths of the targets of all symlinks in them, because the
+/// files of some installations are symlinks. Leaves out targets that are never read (IsNeverRead).
 [[nodiscard]] std::vector<std::string> WithLinkTargets(std::vector<std::string> directories);
 
 }  // namespace cccl_cache::daemon

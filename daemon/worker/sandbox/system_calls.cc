@@ -24,18 +24,19 @@
 namespace cccl_cache::daemon {
 namespace {
 
-/// A placeholder that is no process's pid (at most 2^22): Enter() replaces it by the process's own.
+/// Stands for the process's own pid in the filter until Enter() inserts it. No process has this
+/// pid: pids are at most 2^22.
 constexpr uint32_t kOwnPid = 0x5eccb1d5;
 
 constexpr uint32_t kAbsent = SCMP_ACT_ERRNO(ENOSYS);
 
-/// Memory, time, threads and existing descriptors; no calls with names of files.
+/// Allowed calls for memory, time, threads and open descriptors. None of them takes a path.
 constexpr int kAllowed[] = {
     // descriptors
     SCMP_SYS(read), SCMP_SYS(readv), SCMP_SYS(pread64), SCMP_SYS(write), SCMP_SYS(writev),
     SCMP_SYS(pwrite64), SCMP_SYS(close), SCMP_SYS(lseek), SCMP_SYS(_llseek), SCMP_SYS(fstat),
     SCMP_SYS(ftruncate), SCMP_SYS(dup), SCMP_SYS(getdents64), SCMP_SYS(poll), SCMP_SYS(ppoll),
-    // inherited sockets: none can be made, and no descriptors sent
+    // open sockets: no calls that make sockets or send descriptors
     SCMP_SYS(recvfrom), SCMP_SYS(sendto),
     // memory
     SCMP_SYS(brk), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(madvise),
@@ -51,17 +52,17 @@ constexpr int kAllowed[] = {
     SCMP_SYS(rt_sigreturn), SCMP_SYS(sigaltstack), SCMP_SYS(restart_syscall), SCMP_SYS(exit),
     SCMP_SYS(exit_group)};
 
-/// Allowed calls that take a path. A worker reads symlinks to know which of its files it opened. It
-/// learns sizes and times by fstat of files that it can open (openat, below).
+/// Allowed calls that take a path. The worker reads links in /proc to get the paths of its open
+/// files. It gets sizes and times by fstat of files that it may open (openat, below).
 constexpr int kAllowedOfPaths[] = {SCMP_SYS(readlink), SCMP_SYS(readlinkat)};
 
-/// Calls that return EACCES. newfstatat with an empty name does too, because a filter can't read
-/// the name.
+/// Calls that fail with EACCES. A filter can't read a path, so newfstatat fails even with an empty
+/// path, which stands for an open file.
 constexpr int kLooking[] = {SCMP_SYS(stat), SCMP_SYS(lstat), SCMP_SYS(access), SCMP_SYS(faccessat),
                             SCMP_SYS(newfstatat)};
 constexpr int kOpening[] = {SCMP_SYS(open), SCMP_SYS(openat)};
 
-/// Calls that only an attacker's code makes: they kill the process.
+/// Calls that no compiler makes, only an attacker's code. They kill the process.
 constexpr int kDeadly[] = {
     // communication by socket
     SCMP_SYS(socket), SCMP_SYS(socketpair), SCMP_SYS(connect), SCMP_SYS(bind), SCMP_SYS(listen),
@@ -74,12 +75,12 @@ constexpr int kDeadly[] = {
     // new processes
     SCMP_SYS(fork), SCMP_SYS(vfork), SCMP_SYS(execve), SCMP_SYS(execveat), SCMP_SYS(setsid),
     SCMP_SYS(setpgid),
-    // other rights
+    // change of user, rights or namespaces
     SCMP_SYS(setuid), SCMP_SYS(setgid), SCMP_SYS(setreuid), SCMP_SYS(setregid), SCMP_SYS(setresuid),
     SCMP_SYS(setresgid), SCMP_SYS(setfsuid), SCMP_SYS(setfsgid), SCMP_SYS(setgroups),
     SCMP_SYS(capset), SCMP_SYS(unshare), SCMP_SYS(setns), SCMP_SYS(personality), SCMP_SYS(keyctl),
     SCMP_SYS(add_key), SCMP_SYS(request_key),
-    // other files
+    // mounts, file handles and device files
     SCMP_SYS(mount), SCMP_SYS(umount2), SCMP_SYS(pivot_root), SCMP_SYS(chroot), SCMP_SYS(open_tree),
     SCMP_SYS(move_mount), SCMP_SYS(fsopen), SCMP_SYS(fsconfig), SCMP_SYS(fsmount), SCMP_SYS(fspick),
     SCMP_SYS(mount_setattr), SCMP_SYS(name_to_handle_at), SCMP_SYS(open_by_handle_at),
@@ -95,8 +96,8 @@ constexpr int kDeadly[] = {
 constexpr int kDescriptorCommands[] = {F_GETFD, F_SETFD,         F_GETFL,     F_SETFL,
                                        F_DUPFD, F_DUPFD_CLOEXEC, F_ADD_SEALS, F_GET_SEALS};
 
-/// The flags that pthread_create sets. clone3, whose flags a filter can't read, returns ENOSYS, and
-/// the C library then uses clone.
+/// The flags of clone() that pthread_create sets. A filter can't read the flags of clone3, so
+/// clone3 fails with ENOSYS, and the C library calls clone instead.
 constexpr uint64_t kThread =
     CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
 constexpr uint64_t kThreadOrNot = kThread | CLONE_VFORK | CLONE_PTRACE | CLONE_PARENT |
@@ -104,8 +105,8 @@ constexpr uint64_t kThreadOrNot = kThread | CLONE_VFORK | CLONE_PTRACE | CLONE_P
                                   CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |
                                   CLONE_NEWPID | CLONE_NEWNET;
 
-/// Flags that reading does not need. O_WRONLY and O_RDWR are one bit each. O_PATH is among them,
-/// because Landlock does not restrict it.
+/// Flags of open(2) that no reader needs. O_WRONLY and O_RDWR are separate bits. O_PATH is
+/// included, because Landlock does not restrict it.
 constexpr uint64_t kNotForReading[] = {
     O_WRONLY, O_RDWR, O_CREAT, O_TRUNC, O_APPEND, O_TMPFILE & ~O_DIRECTORY, O_PATH};
 
@@ -113,13 +114,14 @@ struct FreeContext {
   void operator()(void* context) const { seccomp_release(context); }
 };
 
-/// Gathers rules. Built() returns the first error of libseccomp.
+/// Collects the rules of a filter. After an error of libseccomp the other calls have no effect, and
+/// Built() returns the error.
 class Rules {
  public:
   Rules() : context_(seccomp_init(kAbsent)) {
     if (context_ == nullptr) error_ = -ENOMEM;
     Set(SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
-    Set(SCMP_FLTATR_CTL_OPTIMIZE, 2);  // a tree, not a list
+    Set(SCMP_FLTATR_CTL_OPTIMIZE, 2);  // a binary tree, which is faster than a list
   }
 
   void Each(std::span<const int> calls, uint32_t action) {
@@ -132,8 +134,8 @@ class Rules {
   }
   void Allow(int call, scmp_arg_cmp argument) { Add(call, SCMP_ACT_ALLOW, {argument}); }
 
-  /// Returns the filter in the kernel's form, by way of a file in memory, because libseccomp
-  /// exports only to a descriptor.
+  /// Returns the program for the kernel. libseccomp can only write it to a descriptor, so it is
+  /// written to a memory file and read from there.
   [[nodiscard]] Result<std::vector<sock_filter>> Built() {
     const FileDescriptor file(memfd_create("filter", MFD_CLOEXEC));
     if (!file.valid()) Note(-errno);
@@ -160,15 +162,17 @@ class Rules {
   int error_ = 0;
 };
 
-/// Allows memory, but no new executable code, and no memory that RLIMIT_DATA does not count: shared
-/// memory, mapped files, growing stacks, and pages made read-only after they were written.
+/// Allows calls that get memory, with two exceptions: executable memory, and memory that
+/// RLIMIT_DATA does not count. The latter is shared memory, mapped files, growing stacks, and pages
+/// that become read-only after they were written.
 void AddMemory(Rules& rules) {
   constexpr uint64_t kKind = MAP_TYPE | MAP_ANONYMOUS | MAP_GROWSDOWN | MAP_HUGETLB;
   rules.Add(SCMP_SYS(mmap), SCMP_ACT_ALLOW,
             {SCMP_A2_64(SCMP_CMP_MASKED_EQ, PROT_EXEC | PROT_GROWSDOWN | PROT_GROWSUP, 0),
              SCMP_A3_64(SCMP_CMP_MASKED_EQ, kKind, MAP_PRIVATE | MAP_ANONYMOUS)});
   rules.Allow(SCMP_SYS(mprotect), SCMP_A2_64(SCMP_CMP_EQ, PROT_READ | PROT_WRITE));
-  // No limit counts the files in memory together, so a job has only those made in advance.
+  // No limit counts the bytes of all memory files, so the job gets only files that were made
+  // before.
   rules.Add(SCMP_SYS(memfd_create), SCMP_ACT_ERRNO(EMFILE), {});
 }
 
@@ -183,16 +187,17 @@ void AddChecked(Rules& rules) {
   for (const int command : kDescriptorCommands) {
     rules.Allow(SCMP_SYS(fcntl), SCMP_A1_32(SCMP_CMP_EQ, static_cast<uint32_t>(command)));
   }
-  rules.Allow(SCMP_SYS(ioctl), SCMP_A1_32(SCMP_CMP_EQ, TCGETS));  // isatty
+  rules.Allow(SCMP_SYS(ioctl), SCMP_A1_32(SCMP_CMP_EQ, TCGETS));  // needed by isatty
   rules.Allow(SCMP_SYS(prctl), SCMP_A0_32(SCMP_CMP_EQ, PR_SET_NAME));
-  // A stack may grow within its hard limit; other limits can only be read.
+  // The process may raise its stack limit up to the hard limit. It can only read the other limits.
   rules.Add(SCMP_SYS(prlimit64), SCMP_ACT_ALLOW,
             {SCMP_A0_32(SCMP_CMP_EQ, 0), SCMP_A1_32(SCMP_CMP_EQ, RLIMIT_STACK)});
   rules.Add(SCMP_SYS(prlimit64), SCMP_ACT_ALLOW,
             {SCMP_A0_32(SCMP_CMP_EQ, 0), SCMP_A2_64(SCMP_CMP_EQ, 0)});
 }
 
-/// Allows opens for reading alone. `flags`: the index of the argument that holds the flags.
+/// Allows `call` only with flags for reading. `flags` is the index of the call's argument with the
+/// flags.
 void AddReadOnlyOpen(Rules& rules, int call, unsigned flags) {
   const auto masked = [&](uint64_t mask, uint64_t value) {
     return scmp_arg_cmp{.arg = flags, .op = SCMP_CMP_MASKED_EQ, .datum_a = mask, .datum_b = value};
@@ -216,8 +221,8 @@ void AddPaths(Rules& rules, SystemCallFilter::Paths paths) {
 Status EnterProgram(std::vector<sock_filter> program) {
   const sock_fprog filter{.len = static_cast<unsigned short>(program.size()),
                           .filter = program.data()};
-  // SPEC_ALLOW: kernels before 5.16 otherwise slow down a filtered process to protect its secrets
-  // from speculative execution. A worker has no secrets.
+  // SPEC_ALLOW: without this flag, kernels before 5.16 slow down a process with a filter, to
+  // protect its secrets from speculative execution. A worker has no secrets.
   if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, &filter) == 0) {
     return Ok{};
   }
