@@ -38,7 +38,7 @@ constexpr const char* kHelp =
     "e        explain why the selected build is a miss\n"
     "Esc, ?   back\n"
     "\n"
-    "STATE    queued: waits for a slot; leased: a client makes it\n"
+    "STATE    queued: waits for a slot or for memory; leased: a client makes it\n"
     "TIME     how long it runs / how long earlier compiles like it took\n"
     "WAIT     callers that wait for it\n"
     "AGE      since the first of them came\n"

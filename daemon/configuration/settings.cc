@@ -127,7 +127,7 @@ constexpr std::array kSettings = {
     One<FrequencyFormat, &C::builds, &BuildLimits::shadow_check_every>(
         "shadow_check_every", "verify 1 in N hits by compiling it again; 0: off"),
     One<CountFormat, &C::builds, &BuildLimits::queued>(
-        "queue_limit", "maximum number of builds that wait for a slot"),
+        "queue_limit", "maximum number of builds that wait for a slot or for memory"),
     One<CountFormat, &C::builds, &BuildLimits::queued_per_uid>("queue_limit_per_uid",
                                                                "the same limit for one user"),
     One<CountFormat, &C::clients, &ServiceLimits::calls>("call_limit",

@@ -11,7 +11,7 @@ class Timing(NamedTuple):
     """The time of a build and its parts, in microseconds."""
 
     total_us: int  #: the whole call
-    queue_us: int  #: waiting for a slot
+    queue_us: int  #: waiting for a slot and for memory
     compile_us: int  #: 0 if nothing was compiled
 
 

@@ -139,7 +139,7 @@ typedef struct cccl_cache_result_info {
   int32_t native_code;     /* the compiler library's own result code */
   int32_t remembered;      /* not 0: a remembered failure, not compiled again */
   int32_t precompiled_headers;
-  uint64_t queue_us;   /* time spent waiting for a slot */
+  uint64_t queue_us;   /* time spent waiting for a slot and for memory */
   uint64_t compile_us; /* 0 if nothing was compiled */
   uint64_t total_us;   /* from the call to its return */
   size_t artifact_count;
