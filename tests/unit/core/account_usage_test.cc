@@ -12,7 +12,7 @@ constexpr Account kAlice(1000);
 constexpr Account kBob(1001);
 constexpr uid_t kFirst = 100'000;  // a subordinate uid of Alice
 
-TEST_CASE("many uids of one account together hold one share") {
+TEST_CASE("all uids of an account share its limit") {
   AccountUsage usage({.per_account = 100, .in_all = 1'000});
   usage.Set(1001, kBob, 90);
   for (uid_t i = 0; i < 10; ++i) usage.Set(kFirst + i, kAlice, i == 7 ? 19 : 9);
@@ -21,7 +21,8 @@ TEST_CASE("many uids of one account together hold one share") {
   CHECK_FALSE(usage.MustGiveWay(kBob, 10));
 }
 
-TEST_CASE("above the total the heaviest account gives way, however light its uids are") {
+TEST_CASE(
+    "above the total limit the largest account gives way, even if each of its uids uses little") {
   AccountUsage usage({.per_account = 100, .in_all = 150});
   usage.Set(1001, kBob, 60);
   for (uid_t i = 0; i < 90; ++i) usage.Set(kFirst + i, kAlice, 1);
@@ -33,7 +34,7 @@ TEST_CASE("above the total the heaviest account gives way, however light its uid
   CHECK(usage.in_all() == 149);
 }
 
-TEST_CASE("containers that would hold more than a half together make room among themselves") {
+TEST_CASE("a container gives way if containers would hold more than half") {
   AccountUsage usage({.per_account = 100, .in_all = 200});
   usage.Set(1001, kBob, 90);
   for (uid_t i = 0; i < 10; ++i) {
@@ -91,7 +92,7 @@ TEST_CASE("the bytes that a uid holds move with it to another account") {
   CHECK(usage.LargestBeside(kAlice, 1000) == kFirst);
 }
 
-TEST_CASE("without holders no uid can give way") {
+TEST_CASE("no uid gives way if no uid uses anything") {
   AccountUsage usage({.per_account = 1, .in_all = 1});
   CHECK_FALSE(usage.MustGiveWay(kAlice, 2));
 }

@@ -87,7 +87,7 @@ TEST_CASE("an administrator sees all flights, running ones first") {
   CHECK(seen.accounts[0].queued == 1);
 }
 
-TEST_CASE("a user sees only its own flights, without other waiters, and its own queue") {
+TEST_CASE("a user sees only its own flights, waiters and queue") {
   Busy busy;
   busy.Start("a", kAlice);
   busy.Start("a", kBob);
@@ -102,7 +102,7 @@ TEST_CASE("a user sees only its own flights, without other waiters, and its own 
   CHECK(seen.waiting == 3);
 }
 
-TEST_CASE("a process finds the flights that it waits for itself") {
+TEST_CASE("flights that the asking process itself waits for are marked") {
   Peer other = kAlice;
   other.pid = kAlice.pid + 1;
   Busy busy;
@@ -114,7 +114,7 @@ TEST_CASE("a process finds the flights that it waits for itself") {
   CHECK(seen.flights[1].of_asker);
 }
 
-TEST_CASE("the overflow uid sees no flights and explains none") {
+TEST_CASE("the overflow uid sees no flights, and gets no flight's request by its key") {
   const Peer nobody{kOverflowUid, kOverflowUid, {}, 9};
   Busy busy;
   busy.Start("a", nobody);
@@ -136,7 +136,7 @@ TEST_CASE("flights beyond the bound are counted, not listed") {
   CHECK(seen.flights[0].state == FlightState::kRunning);
 }
 
-TEST_CASE("a flight's key finds its build for its waiters alone") {
+TEST_CASE("only a flight's waiters get its request by its key") {
   Busy busy;
   busy.Start("a", kAlice);
   const Digest key = busy.Seen(kAlice).flights.at(0).key;

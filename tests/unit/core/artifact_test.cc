@@ -8,7 +8,7 @@
 namespace cccl_cache::daemon::artifact_test {
 namespace {
 
-TEST_CASE("all that an artifact holds counts as its memory") {
+TEST_CASE("an artifact's footprint includes all its texts") {
   constexpr size_t kBytes = 10'000;
   const std::string text(kBytes, 'x');
   Artifact artifact;
@@ -22,7 +22,7 @@ TEST_CASE("all that an artifact holds counts as its memory") {
   CHECK(artifact.Footprint() >= before + kBytes - std::string().capacity());
 }
 
-TEST_CASE("bytes reserved for a text count like the text") {
+TEST_CASE("an artifact's footprint includes the reserved capacity of a text") {
   Artifact artifact;
   artifact.log.reserve(10'000);
   CHECK(artifact.Footprint() >= 10'000);

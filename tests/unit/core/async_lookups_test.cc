@@ -35,7 +35,7 @@ class Scene {
   BuildPtr Waits(const Peer& peer = kAlice) {
     return testing::MakeWaiter(table, testing::MakeRequest("a"), peer, answers.Collect());
   }
-  /// Records whether a waiter was answered, and how.
+  /// Returns a callback that answers the build with a failure whose log is `how`.
   AsyncLookups::Then Then(const std::string& how) {
     return [this, how](BuildPtr waiter) {
       waiter->findings.failure =
@@ -43,7 +43,7 @@ class Scene {
       responder.AnswerFailure(std::move(waiter));
     };
   }
-  /// Returns the answer to the only waiter: the outcome, or the error's name.
+  /// Returns the answer to the only build: its log, or the error's name.
   std::string Told() {
     const auto all = answers.Wait(1);
     if (all.size() != 1) return std::to_string(all.size()) + " answers";
@@ -58,7 +58,7 @@ class Scene {
   AsyncLookups looks;
 };
 
-TEST_CASE("a build continues after its files were read, and no serving thread waits") {
+TEST_CASE("a build's files are read on another thread, and then the build continues") {
   Stall stall;
   Scene scene;
   std::atomic<bool> looked = false;
@@ -76,7 +76,7 @@ TEST_CASE("a build continues after its files were read, and no serving thread wa
   CHECK(scene.Told() == "looked");
 }
 
-TEST_CASE("nothing follows the look-up of a caller that left") {
+TEST_CASE("no callback follows a look-up if the caller has left") {
   Stall stall;
   Scene scene;
   std::atomic<int> followed = 0;
@@ -94,9 +94,9 @@ TEST_CASE("nothing follows the look-up of a caller that left") {
   CHECK(scene.table.WaitUntilIdle(milliseconds(0)));
 }
 
-TEST_CASE("hung files end the build with an error that names them") {
+TEST_CASE("a build whose files hang gets an error that names the file system") {
   Scene scene({milliseconds(1), std::chrono::minutes(10)});
-  // A hung task may run on after the test's own objects are gone.
+  // A hung look may outlive the test's other objects.
   const auto hang = std::make_shared<Stall>();
   scene.looks.AtFiles(
       scene.Waits(), [hang] { hang->Enter(); }, scene.Then("looked"));
@@ -108,7 +108,7 @@ TEST_CASE("hung files end the build with an error that names them") {
   hang->End();
 }
 
-TEST_CASE("a hung disk does not delay a caller that sends its files, nor the reverse") {
+TEST_CASE("a hung file system and a hung sender of files do not delay each other") {
   const auto disk = std::make_shared<Stall>();
   const auto caller = std::make_shared<Stall>();
   Scene scene;
@@ -150,10 +150,10 @@ TEST_CASE("a disk that does not answer in time is skipped") {
   CHECK(scene.answers.size() == 1);
 }
 
-TEST_CASE("while a user's reads hang, the disk is skipped at once for that user alone") {
+TEST_CASE("while a user's disk reads hang, only that user's further reads are skipped at once") {
   Stall stall;
   Scene scene({std::chrono::minutes(10), milliseconds(1)});
-  constexpr size_t kReads = 4;  // of one user at a time
+  constexpr size_t kReads = 4;  // the maximum of one user at a time
   for (size_t i = 0; i < kReads; ++i) {
     scene.looks.AtDisk(
         scene.Waits(), [&] { stall.Enter(); }, scene.Then("read"), scene.Then("without"));
@@ -188,7 +188,7 @@ TEST_CASE("after Close neither files nor the disk are read") {
   }
 }
 
-TEST_CASE("closing waits for a read of the disk, which uses the store, and not for hung files") {
+TEST_CASE("Close waits for reads of the daemon's disk, but not for hung files") {
   Stall disk;
   const auto files = std::make_shared<Stall>();
   Scene scene;
@@ -209,13 +209,13 @@ TEST_CASE("closing waits for a read of the disk, which uses the store, and not f
     scene.looks.Close();
     ended_before = ended.load();
   });
-  // Once it is closing, it refuses tasks.
+  // Add fails once Close has begun.
   while (scene.looks.disk().Add(kBob.account(), {[] {}, [] {}, [] {}}).ok())
     std::this_thread::yield();
   disk.End();
   closing.join();
   CHECK(ended_before);
-  CHECK(scene.answers.size() == 0);  // a parked waiter stays parked
+  CHECK(scene.answers.size() == 0);  // parked builds stay parked
   CHECK(scene.table.TakeAll().size() == 2);
   files->End();
 }

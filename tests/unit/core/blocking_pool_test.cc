@@ -22,7 +22,7 @@ using testing::kPatience;
 
 void NeverLate() { FAIL("the look took longer than its time"); }
 
-/// A disk that hangs until released; each waiting task shares its ownership.
+/// A disk that hangs until Answer(). Its looks may outlive it.
 class HangingDisk {
  public:
   [[nodiscard]] BlockingPool::Look Look(
@@ -36,7 +36,7 @@ class HangingDisk {
   std::shared_future<void> answer_ = promise_.get_future().share();
 };
 
-TEST_CASE("the follower of a look runs after it") {
+TEST_CASE("a look's `then` is called after the look") {
   std::promise<int> done;
   BlockingPool checks({});
   int looked = 0;
@@ -47,7 +47,7 @@ TEST_CASE("the follower of a look runs after it") {
   CHECK(result.get() == 7);
 }
 
-TEST_CASE("a hung disk delays only its own user") {
+TEST_CASE("a hung look delays no other user") {
   HangingDisk disk;
   BlockingPool checks({.threads_per_uid = 2, .waiting_per_uid = 1, .threads = 16});
   REQUIRE(checks.Add(Account(1), disk.Look()));
@@ -58,11 +58,11 @@ TEST_CASE("a hung disk delays only its own user") {
   disk.Answer();
 }
 
-TEST_CASE("a user with too many waiting checks gets a retry time") {
+TEST_CASE("a user with too many waiting looks gets a retry time") {
   HangingDisk disk;
   BlockingPool checks({.threads_per_uid = 1, .waiting_per_uid = 2, .threads = 16});
   std::optional<Error> refused;
-  // The first one may be running, or still waiting.
+  // The first look may be running, or still waiting.
   for (int i = 0; i < 4 && !refused; ++i) {
     const Status added = checks.Add(Account(1), disk.Look());
     if (!added) refused = added.error();
@@ -74,7 +74,7 @@ TEST_CASE("a user with too many waiting checks gets a retry time") {
   disk.Answer();
 }
 
-TEST_CASE("a user gets no thread while others have them all") {
+TEST_CASE("Add fails while other users have all threads") {
   HangingDisk disk;
   BlockingPool checks({.threads_per_uid = 1, .waiting_per_uid = 2, .threads = 1});
   REQUIRE(checks.Add(Account(1), disk.Look()));
@@ -82,7 +82,7 @@ TEST_CASE("a user gets no thread while others have them all") {
   disk.Answer();
 }
 
-TEST_CASE("a user without a thread gets a retry time, and other users are served") {
+TEST_CASE("if no thread can start, only a user without one gets a retry time") {
   HangingDisk disk;
   BlockingPool checks({.threads_per_uid = 2, .waiting_per_uid = 2, .threads = 16});
   std::promise<void> done;
@@ -93,7 +93,7 @@ TEST_CASE("a user without a thread gets a retry time, and other users are served
     REQUIRE_FALSE(refused);
     CHECK(refused.error().code == ErrorCode::kOverloaded);
     CHECK_THAT(refused.error().message, Catch::Contains("can't start a thread"));
-    // This user's first thread runs it later.
+    // The user's running thread serves this look later.
     REQUIRE(checks.Add(Account(1), {[] {}, [&] { done.set_value(); }, NeverLate}));
   }
   disk.Answer();
@@ -103,7 +103,7 @@ TEST_CASE("a user without a thread gets a retry time, and other users are served
   CHECK(later.get_future().wait_for(kPatience) == std::future_status::ready);
 }
 
-TEST_CASE("an idle thread serves the next look of any user, and holds no place") {
+TEST_CASE("an idle thread serves any user's next look, and counts toward no limit") {
   BlockingPool checks({.threads_per_uid = 1, .threads = 1, .idle_time = kPatience});
   std::promise<std::thread::id> first;
   REQUIRE(checks.Add(Account(1),
@@ -120,7 +120,7 @@ TEST_CASE("an idle thread serves the next look of any user, and holds no place")
   CHECK(second.get_future().get() == thread);
 }
 
-/// Counts the threads that run Note and end after that.
+/// Counts the ended threads that had called Note().
 class EndedThreads {
  public:
   void Note() {
@@ -141,14 +141,15 @@ class EndedThreads {
   const Count count_ = std::make_shared<std::atomic<int>>(0);
 };
 
-TEST_CASE("threads without work end with the owner, which does not wait for them") {
+TEST_CASE("idle threads end with the pool, which does not wait for them") {
   EndedThreads ended;
   std::optional<BlockingPool> checks;
   checks.emplace(BlockingPool::Bounds{.idle_time = std::chrono::hours(1)});
   std::promise<void> done;
   REQUIRE(checks->Add(Account(1), {[&] { ended.Note(); }, [&] { done.set_value(); }, NeverLate}));
   done.get_future().wait();
-  for (int i = 0; i < 1000; ++i) std::this_thread::yield();  // by now it most likely waits
+  for (int i = 0; i < 1000; ++i)
+    std::this_thread::yield();  // by now the thread is most likely idle
   checks.reset();
   CHECK(ended.Wait(1));
 }
@@ -160,7 +161,7 @@ TEST_CASE("an idle thread ends after its timeout") {
   CHECK(ended.Wait(1));
 }
 
-TEST_CASE("a few of many idle threads wait for more work") {
+TEST_CASE("only a few of many idle threads wait for more work") {
   constexpr int kThreads = 7;
   constexpr int kIdle = 4;
   EndedThreads ended;
@@ -181,7 +182,7 @@ TEST_CASE("a few of many idle threads wait for more work") {
   CHECK(ended.count() == kThreads - kIdle);
 }
 
-TEST_CASE("a late look is reported once") {
+TEST_CASE("a late look calls `late`, and not `then` when it ends") {
   HangingDisk disk;
   std::promise<void> late;
   const auto followed = std::make_shared<std::promise<void>>();
@@ -194,14 +195,14 @@ TEST_CASE("a late look is reported once") {
         std::future_status::timeout);
 }
 
-TEST_CASE("a look's objects are destroyed after its follower") {
+TEST_CASE("a look and its callbacks are destroyed after the call of `then`") {
   BlockingPool checks({});
   const auto held = std::make_shared<int>(7);
   REQUIRE(checks.Add(Account(1), {[held] {}, [held] {}, [held] { NeverLate(); }}));
   CHECK(WaitUntil([&] { return held.use_count() == 1; }));
 }
 
-TEST_CASE("the follower of a hung look is destroyed with the owner") {
+TEST_CASE("the callbacks of a hung look are destroyed with the pool") {
   HangingDisk disk;
   const auto held = std::make_shared<int>(7);
   {
@@ -212,7 +213,7 @@ TEST_CASE("the follower of a hung look is destroyed with the owner") {
   disk.Answer();
 }
 
-TEST_CASE("a hung look does not delay the owner's end, and has no follower") {
+TEST_CASE("a hung look does not delay the pool's end, and never calls `then`") {
   HangingDisk disk;
   const auto followed = std::make_shared<std::promise<void>>();
   {
@@ -224,7 +225,7 @@ TEST_CASE("a hung look does not delay the owner's end, and has no follower") {
         std::future_status::timeout);
 }
 
-/// A look that is late, and the thread that waits for it.
+/// Waits for the call of a callback.
 class Late {
  public:
   [[nodiscard]] std::function<void()> Note() {
@@ -236,13 +237,13 @@ class Late {
   std::promise<void> late_;
 };
 
-TEST_CASE("a look above the time limit is late, and so are the looks blocked by it") {
+TEST_CASE("a look above its time limit is late, and so are the looks behind it") {
   HangingDisk disk;
   Late first;
   Late behind;
   BlockingPool checks({.threads_per_uid = 1, .look_time = std::chrono::milliseconds(1)});
   REQUIRE(checks.Add(Account(1), disk.Look([] {}, first.Note())));
-  // Refused at once if it is added after the first one is known to hang.
+  // Add refuses this look if the first one already counts as hanging.
   const Status added =
       checks.Add(Account(1), {[] {}, [] { FAIL("the look before it hangs"); }, behind.Note()});
   CHECK(first.Wait());
@@ -251,7 +252,7 @@ TEST_CASE("a look above the time limit is late, and so are the looks blocked by 
   disk.Answer();
 }
 
-TEST_CASE("a look that hangs is late, although those before it were in time") {
+TEST_CASE("a look that hangs is late even if earlier looks were in time") {
   HangingDisk disk;
   Late late;
   BlockingPool checks({.threads_per_uid = 1, .look_time = std::chrono::milliseconds(50)});
@@ -266,7 +267,7 @@ TEST_CASE("a look that hangs is late, although those before it were in time") {
   disk.Answer();
 }
 
-/// Returns whether this user is served eventually, because a thread may start late.
+/// Returns whether a look of this user ends in time. Tries again, because a thread may start late.
 bool IsServed(BlockingPool& checks, uid_t uid) {
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   while (std::chrono::steady_clock::now() < deadline) {
@@ -278,8 +279,7 @@ bool IsServed(BlockingPool& checks, uid_t uid) {
   return false;
 }
 
-TEST_CASE(
-    "a user with a thread that does not hang is served, and so are all once the disk answers") {
+TEST_CASE("a user's looks are refused only while all of its threads hang") {
   HangingDisk disk;
   Late first;
   Late second;
@@ -295,7 +295,7 @@ TEST_CASE(
   CHECK(IsServed(checks, 1));
 }
 
-TEST_CASE("the end of a late look is reported if asked for") {
+TEST_CASE("`after_late` is called at the end of a late look") {
   HangingDisk disk;
   Late late;
   Late ended;
@@ -308,7 +308,7 @@ TEST_CASE("the end of a late look is reported if asked for") {
   CHECK(ended.Wait());
 }
 
-TEST_CASE("the follower of a late look is destroyed with the owner") {
+TEST_CASE("`after_late` is destroyed with the pool if it was not called") {
   HangingDisk disk;
   const auto held = std::make_shared<int>(7);
   {
@@ -327,7 +327,7 @@ TEST_CASE("the follower of a late look is destroyed with the owner") {
   disk.Answer();
 }
 
-TEST_CASE("closing waits for looks that use the owner's objects") {
+TEST_CASE("with close_awaits_looks the pool's end waits for running looks") {
   std::promise<void> begun;
   std::atomic<bool> ended{false};
   {

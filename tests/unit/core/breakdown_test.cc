@@ -63,7 +63,7 @@ TEST_CASE("builds count for their user, and for their kind and toolchain") {
   CHECK(taken.at("compile_duration_seconds_sum{" + kToolchain + "}") == 2);
 }
 
-TEST_CASE("a hit of unknown compile time saves nothing and is counted apart") {
+TEST_CASE("a hit of unknown compile time saves nothing and is counted separately") {
   BuildBreakdown breakdown;
   Add(breakdown, 7, Answered(Outcome::kHit, 0s));
   Add(breakdown, 7, Answered(Outcome::kHit, 0s, 2s));
@@ -74,7 +74,7 @@ TEST_CASE("a hit of unknown compile time saves nothing and is counted apart") {
   CHECK(taken.at("saved_seconds_by_user_total{user=\"7\"}") == 2);
 }
 
-TEST_CASE("deposits count for their user, with builds or without") {
+TEST_CASE("a deposit counts for its user even if the user has no builds") {
   BuildBreakdown breakdown;
   breakdown.Add(Account(7), DepositUse::kFound);
   breakdown.Add(Account(7), DepositUse::kFound);
@@ -86,7 +86,7 @@ TEST_CASE("deposits count for their user, with builds or without") {
   CHECK(taken.count("deposits_by_user_total{user=\"8\",outcome=\"joined\"}") == 0);
 }
 
-TEST_CASE("a user that is no administrator learns nothing about others") {
+TEST_CASE("a user that is no administrator sees no other user's statistics") {
   BuildBreakdown breakdown;
   Add(breakdown, 7, Answered(Outcome::kBuilt, 2s));
   Add(breakdown, 8, Answered(Outcome::kBuilt, 2s));
@@ -122,7 +122,7 @@ TEST_CASE("a remembered compile error counts as no compile, and a refused build 
   CHECK(taken.at("builds_by_user_total{user=\"7\",outcome=\"error\"}") == 1);
 }
 
-TEST_CASE("users beyond the bound share a row, which administrators see") {
+TEST_CASE("users beyond the limit share a row that only administrators see") {
   BuildBreakdown breakdown;
   for (uid_t uid = 1000; uid < 4000; ++uid) Add(breakdown, uid, Answered(Outcome::kHit, 0s));
   const auto taken = Taken(breakdown);
@@ -134,7 +134,7 @@ TEST_CASE("users beyond the bound share a row, which administrators see") {
   }
 }
 
-TEST_CASE("containers share a row, however many there were, and none of them sees it") {
+TEST_CASE("all containers share a row that no container sees") {
   BuildBreakdown breakdown;
   for (uid_t i = 0; i < 2000; ++i) {
     Add(breakdown, kFirstContainerUser + i, Answered(Outcome::kHit, 0s));
@@ -149,7 +149,7 @@ TEST_CASE("containers share a row, however many there were, and none of them see
   }
 }
 
-TEST_CASE("nothing is left after Clear") {
+TEST_CASE("Clear removes all counts") {
   BuildBreakdown breakdown;
   Add(breakdown, 7, Answered(Outcome::kBuilt, 2s));
   breakdown.Clear();
@@ -158,7 +158,7 @@ TEST_CASE("nothing is left after Clear") {
   CHECK(taken.at("hit_duration_seconds_count{}") == 0);
 }
 
-TEST_CASE("only the first statistic of a family has help") {
+TEST_CASE("only the first statistic of a name has a help text") {
   BuildBreakdown breakdown;
   Add(breakdown, 7, Answered(Outcome::kBuilt, 2s));
   Add(breakdown, 8, Answered(Outcome::kBuilt, 2s));

@@ -67,7 +67,7 @@ std::string BytesOf(const std::optional<FlightResult>& flight_result) {
   return flight_result ? flight_result->output.artifact->parts.at(0).bytes : "-";
 }
 
-TEST_CASE("an entry of a lower tier is found as a hit there, and from then on above it") {
+TEST_CASE("a hit in a lower tier is copied to the upper tier") {
   Scene scene;
   scene.lower.Put(kKey, MakeArtifact("disk"));
   CHECK_FALSE(scene.cache.FindInMemory(kKey));
@@ -101,7 +101,7 @@ TEST_CASE("a user's own entry comes before shared ones, and no other user sees i
   CHECK(scene.cache.WhereIs(kKey, kBob) == TierName::kMemory);
 }
 
-TEST_CASE("a user's own entry on the disk delays the answer from shared entries") {
+TEST_CASE("FindInMemory finds no shared entry if the user may have an own one on the disk") {
   Scene scene;
   scene.upper.Put(kKey, MakeArtifact("shared"));
   REQUIRE(scene.own.Put(kAlice, kKey, MakeArtifact("own"), 1));
@@ -109,7 +109,7 @@ TEST_CASE("a user's own entry on the disk delays the answer from shared entries"
   CHECK(BytesOf(scene.cache.FindInMemory(kKey, kBob)) == "shared");
 }
 
-TEST_CASE("a look-up may wait if a tier may, or the user has entries of that key") {
+TEST_CASE("a look-up may wait if a tier may, or if the user has an own entry") {
   MapTier upper(TierName::kMemory);
   EvictionLog eviction_log;
   testing::FakePrivateEntries own;
@@ -125,7 +125,7 @@ TEST_CASE("a look-up may wait if a tier may, or the user has entries of that key
   CHECK(Scene().cache.MayWait(*plan, kBob));
 }
 
-TEST_CASE("without own entries all users get the shared ones") {
+TEST_CASE("a cache without private entries gives all users the shared ones") {
   MapTier upper(TierName::kMemory);
   EvictionLog eviction_log;
   BuildCache cache({&upper}, eviction_log, {});
@@ -144,7 +144,7 @@ TEST_CASE("the disk is an artifact's tier only if the entry can be read") {
   CHECK(scene.cache.WhereIs(kKey, kAlice) == TierName::kDisk);
 }
 
-TEST_CASE("a compile goes into all tiers under the key from its files") {
+TEST_CASE("a compiled artifact is stored in all tiers under the key of its closure") {
   Scene scene;
   const auto plan = Plan("a");
   const Manifest nothing;
@@ -165,7 +165,7 @@ TEST_CASE("a compile goes into all tiers under the key from its files") {
   CHECK(manifest->closures[0].key == key);
 }
 
-TEST_CASE("an artifact that can't be kept leaves nothing behind") {
+TEST_CASE("a result that must not be kept leaves no artifact and no failure") {
   Scene scene;
   const auto plan = Plan("a");
   FlightResult flight_result = GENERATE(0, 1) == 0 ? Compiled() : Failed();
@@ -179,7 +179,7 @@ TEST_CASE("an artifact that can't be kept leaves nothing behind") {
   CHECK_FALSE(scene.cache.FailureOf(*plan, kAlice));
 }
 
-TEST_CASE("after a restart the number of a container's user owns no closures") {
+TEST_CASE("a container user's closures count as others' after a restart") {
   constexpr uid_t kContained = kFirstContainerUser;
   Scene scene;
   FlightResult flight_result = Compiled();
@@ -206,7 +206,7 @@ TEST_CASE("a failure that depends only on the request is remembered for all user
   CHECK_FALSE(scene.cache.FailureOf(*Plan("b"), kAlice));
 }
 
-TEST_CASE("a failure over files is remembered for its user, with the files") {
+TEST_CASE("a failure that depends on files is remembered for its user, with the closure") {
   Scene scene;
   const auto plan = Plan("a");
   FlightResult outside = Failed();
@@ -220,7 +220,7 @@ TEST_CASE("a failure over files is remembered for its user, with the files") {
   CHECK_FALSE(scene.cache.FailureOf(*plan, kOverflowUid));
 }
 
-TEST_CASE("the files of a failure count as bytes of the user that it is remembered for") {
+TEST_CASE("the closure of a remembered failure counts toward its user's bytes") {
   Scene scene;
   FlightResult outside = Failed();
   outside.looked_outside = true;
@@ -245,7 +245,7 @@ TEST_CASE("a failure's log and lowered names are charged to the user") {
   CHECK_FALSE(scene.cache.FailureOf(*Plan("a"), kAlice));
 }
 
-TEST_CASE("a failure with a long log is found again rather than remembered") {
+TEST_CASE("a failure with a long log is not remembered") {
   Scene scene;
   scene.cache.Keep(*Plan("a"), {.uid = kAlice}, Failed(std::string(64 << 10, 'x')), nullptr);
   CHECK(scene.cache.FailureOf(*Plan("a"), kAlice));
@@ -253,7 +253,7 @@ TEST_CASE("a failure with a long log is found again rather than remembered") {
   CHECK_FALSE(scene.cache.FailureOf(*Plan("b"), kAlice));
 }
 
-TEST_CASE("a quarantined input counts for its user and directories alone") {
+TEST_CASE("an input is quarantined only for its user and directories") {
   Scene scene;
   const auto plan = Plan("a");
   FlightResult died;
@@ -271,7 +271,8 @@ TEST_CASE("a quarantined input counts for its user and directories alone") {
   CHECK_FALSE(scene.cache.QuarantineOf(*Plan("b"), kAlice));
 }
 
-TEST_CASE("a compile is expected to look outside after an earlier one did, or by its directories") {
+TEST_CASE(
+    "LooksOutside is true after a compile that read user files, and for a user's -I directory") {
   Scene scene;
   const auto plan = Plan("a");
   CHECK_FALSE(scene.cache.LooksOutside(*plan));
@@ -283,7 +284,7 @@ TEST_CASE("a compile is expected to look outside after an earlier one did, or by
   CHECK(scene.cache.LooksOutside(*PlanWithDirectory("c", "/home/someone/include")));
 }
 
-TEST_CASE("a program's use of paths is remembered for that program and user alone") {
+TEST_CASE("the record that a program may show paths holds for its user only") {
   Scene scene;
   FlightResult flight_result;
   flight_result.may_show_paths = true;
@@ -295,7 +296,7 @@ TEST_CASE("a program's use of paths is remembered for that program and user alon
   CHECK_FALSE(scene.cache.MayShowPaths(*PlanWithDirectory("b", "/here"), kAlice, nullptr));
 }
 
-TEST_CASE("a build may show paths if its true closure is known to show paths; a link never does") {
+TEST_CASE("a build may show paths if its matching closure does; a link never may") {
   Scene scene;
   const KnownClosure shows{OneFile(), true};
   const KnownClosure does_not{OneFile(), false};
@@ -348,7 +349,7 @@ TEST_CASE("an inserted artifact is for all users, and goes to the disk") {
   CHECK(BytesOf(scene.cache.Find(key, kBob)) == "inserted");
 }
 
-TEST_CASE("an inserted artifact is found by its files, also if it was present without them") {
+TEST_CASE("Insert adds the closure even if the artifact was already present") {
   Scene scene;
   const auto plan = Plan("a");
   scene.lower.Put(KeyOf(plan->fingerprint, OneFile()), MakeArtifact("before"));
@@ -368,7 +369,7 @@ class FullTier final : public Tier {
   void Remove(const Digest&) override {}
 };
 
-TEST_CASE("an artifact that the disk refuses is not inserted, and the error names the remedy") {
+TEST_CASE("Insert returns an error with the remedy if the disk is full") {
   FullTier disk;
   EvictionLog eviction_log;
   BuildCache cache({&disk}, eviction_log, {});
@@ -395,7 +396,7 @@ TEST_CASE("a build that a user inserts is private, and found by its files") {
   CHECK(scene.upper.size() + scene.lower.size() == 0);
 }
 
-TEST_CASE("a user's own manifest on the disk prevents answers from memory") {
+TEST_CASE("ManifestInMemory finds nothing if the user has an own manifest on the disk") {
   Scene scene;
   const auto plan = Plan("a");
   REQUIRE(scene.cache.Insert(plan->fingerprint, OneFile(), MakeArtifact("shared")).ok());
@@ -407,7 +408,7 @@ TEST_CASE("a user's own manifest on the disk prevents answers from memory") {
   CHECK(scene.cache.ManifestOf(*plan, kAlice).all->closures.size() == 2);
 }
 
-TEST_CASE("an entry refuted by a shadow check is dropped everywhere, with its cause") {
+TEST_CASE("Drop removes an entry from all tiers and logs a shadow check as the cause") {
   Scene scene;
   scene.upper.Put(kKey, MakeArtifact("wrong"));
   scene.lower.Put(kKey, MakeArtifact("wrong"));

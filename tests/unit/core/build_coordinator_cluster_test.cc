@@ -25,7 +25,7 @@ using testing::SourceAsOutput;
 using testing::Succeed;
 using testing::TextOf;
 
-/// One node of the cluster, with one waiting build.
+/// One node of the cluster, and the answers to its builds.
 struct Node {
   explicit Node(FakeCluster& cluster, testing::FakeCompiler::Behaviour behaviour = SourceAsOutput,
                 TierName second_tier = TierName::kArena)
@@ -96,7 +96,7 @@ TEST_CASE("all builds of one key wait for one query to the cluster") {
   CHECK(node.Answer(1).tier == TierName::kRemote);
 }
 
-TEST_CASE("a compile begins after the cluster's answer, and is a miss of each caller") {
+TEST_CASE("a compile begins after the cluster's answer, and counts as each caller's miss") {
   FakeCluster cluster;
   Node node(cluster);
   node.Start("a");
@@ -119,7 +119,7 @@ TEST_CASE("a build does not wait for a cluster that can't be reached") {
   CHECK(node.bench.Count(Counter::kMisses) == 1);
 }
 
-TEST_CASE("an answer that comes while the build is compiled ends the compile") {
+TEST_CASE("a matching entry of the cluster cancels a running compile") {
   FakeCluster cluster;
   CompileElsewhere(cluster, "a");
   Node node(cluster);
@@ -132,7 +132,7 @@ TEST_CASE("an answer that comes while the build is compiled ends the compile") {
   CHECK(node.bench.compiler.WaitUntilCancelled(1));
 }
 
-TEST_CASE("a program with its own headers is found by their contents, in two queries") {
+TEST_CASE("a build that reads user headers is found in the cluster with two queries") {
   FakeCluster cluster;
   CompileElsewhere(cluster, "a", IncludesLocal, "one");
   Node node(cluster, IncludesLocal);
@@ -147,7 +147,7 @@ TEST_CASE("a program with its own headers is found by their contents, in two que
   CHECK(node.bench.compiler.started() == 0);
 }
 
-TEST_CASE("poisoned_manifest: untrue closures are a miss, and asked for once") {
+TEST_CASE("poisoned_manifest: a manifest without a matching closure leads to a compile") {
   FakeCluster cluster;
   CompileElsewhere(cluster, "a", IncludesLocal, "one");
   Node node(cluster, IncludesLocal);
@@ -161,7 +161,7 @@ TEST_CASE("poisoned_manifest: untrue closures are a miss, and asked for once") {
   CHECK(TextOf(node.Answer()) == "from two");
 }
 
-TEST_CASE("a manifest that comes while the build is compiled leaves the compile alone") {
+TEST_CASE("a manifest without a matching closure does not cancel a running compile") {
   FakeCluster cluster;
   CompileElsewhere(cluster, "a", IncludesLocal, "one");
   Node node(cluster, IncludesLocal);
@@ -175,7 +175,7 @@ TEST_CASE("a manifest that comes while the build is compiled leaves the compile 
   CHECK(TextOf(node.Answer()) == "from two");
 }
 
-TEST_CASE("a compile for the cluster names no user of this node") {
+TEST_CASE("a manifest in the cluster names no user of the node that compiled") {
   FakeCluster cluster;
   CompileElsewhere(cluster, "a", IncludesLocal, "one");
   REQUIRE(cluster.entries().size() == 2);
@@ -195,7 +195,7 @@ TEST_CASE("other nodes learn that a compile depends on files of one user") {
   CHECK(cluster.outside.begin()->second == testing::kAlice.uid);
 }
 
-TEST_CASE("numbers of containers' users stay on their node") {
+TEST_CASE("a uid that a node assigned to a container user stays on that node") {
   const Peer contained{.uid = kFirstContainerUser};
   FakeCluster cluster;
   Node there(cluster, IncludesLocal);
@@ -205,7 +205,7 @@ TEST_CASE("numbers of containers' users stay on their node") {
   CHECK(there.Answer().outcome == Outcome::kBuilt);
   REQUIRE(cluster.outside.size() == 1);
   CHECK(cluster.outside.begin()->second == kOverflowUid);
-  // If a node does send uids of containers, they block no container here.
+  // If another node sends such a uid, it blocks no container on this node.
   Node here(cluster);
   here.Start("b", contained);
   const FakeCluster::Asked first = cluster.Last(2);
@@ -233,7 +233,7 @@ TEST_CASE("no user waits for another node's compile that depends on another user
   CHECK(node.Answer(1).outcome == Outcome::kBuilt);
 }
 
-TEST_CASE("a caller that leaves ends its query to the cluster") {
+TEST_CASE("a query to the cluster ends when its caller leaves") {
   FakeCluster cluster;
   Node node(cluster);
   const auto ticket =
@@ -265,7 +265,7 @@ std::vector<std::pair<TierName, TierFinding>> TiersOf(const Explanation& explana
 
 using Tiers = std::vector<std::pair<TierName, TierFinding>>;
 
-TEST_CASE("a build of other nodes is explained as their hit, and not copied") {
+TEST_CASE("Explain reports an entry of other nodes as a remote hit, and copies nothing") {
   FakeCluster cluster;
   CompileElsewhere(cluster, "a");
   Node node(cluster);
@@ -281,7 +281,7 @@ TEST_CASE("a build of other nodes is explained as their hit, and not copied") {
   CHECK(cluster.asked() == 0);
 }
 
-TEST_CASE("a build of other nodes under its real paths is explained as their hit") {
+TEST_CASE("Explain finds a remote entry that was compiled under the real paths") {
   const auto shows_path = [](const CompileJob& job, int call) -> Result<CompileOutput> {
     if (const auto output = IncludesLocal(job, call); !output) return output.error();
     return Succeed(job.program_name + " in " + job.visible_working_directory);
@@ -300,7 +300,7 @@ TEST_CASE("a build of other nodes under its real paths is explained as their hit
   CHECK(explanation.tier == TierName::kRemote);
 }
 
-TEST_CASE("a program with its own headers is explained by their contents on this node") {
+TEST_CASE("Explain compares a remote closure with the headers on this node") {
   FakeCluster cluster;
   CompileElsewhere(cluster, "a", IncludesLocal, "one");
   Node node(cluster, IncludesLocal);
@@ -312,7 +312,7 @@ TEST_CASE("a program with its own headers is explained by their contents on this
   CHECK(TiersOf(explanation).back() == std::pair(TierName::kRemote, TierFinding::kNoEntry));
 }
 
-TEST_CASE("a miss is explained with each tier's finding, or why it was not asked") {
+TEST_CASE("Explain reports each tier's finding, or why a tier was not asked") {
   FakeCluster cluster;
   Node node(cluster);
   CHECK(TiersOf(Explain(node, "a")) == Tiers{{TierName::kMemory, TierFinding::kNoEntry},

@@ -28,11 +28,11 @@ using testing::Stall;
 
 constexpr std::chrono::milliseconds kShort{20};
 
-/// A coordinator whose disk stalls from some time on.
+/// A coordinator whose disk stalls after StallDisk().
 struct Scene {
   explicit Scene(std::chrono::milliseconds patience = std::chrono::minutes(2),
                  testing::FakeCompiler::Behaviour behaviour = SourceAsOutput)
-      : bench(std::move(behaviour), {.queued_per_uid = 16,  // all that a test asks at once
+      : bench(std::move(behaviour), {.queued_per_uid = 16,  // all builds that a test starts at once
                                      .disk_patience = patience,
                                      .second_tier = TierName::kDisk}) {}
   ~Scene() { stall.End(); }
@@ -62,25 +62,25 @@ TEST_CASE("a stalled disk delays neither the caller's thread nor results in memo
   REQUIRE(scene.stall.WaitUntilEntered(1));
   REQUIRE(scene.answers.size() == 0);
   scene.Ask("in memory");
-  // Answered before Build returned, so no other thread took part.
+  // Answered before Start() returned, so no other thread took part.
   REQUIRE(scene.answers.size() == 1);
   CHECK(scene.answers.Wait(1).at(0)->tier == TierName::kMemory);
   scene.stall.End();
   CHECK(scene.answers.Wait(2).at(1)->tier == TierName::kDisk);
 }
 
-TEST_CASE("a user with private entries gets results from memory like others") {
+TEST_CASE("a user with private entries of other keys gets results from memory") {
   Scene scene;
   REQUIRE(scene.bench.own.Put(kAlice.uid, cccl_cache::Sha256("another"), nullptr, 1));
   scene.bench.BuildOne("in memory");
   scene.StallDisk();
   scene.Ask("in memory");
-  // Answered before Build returned, so no other thread took part.
+  // Answered before Start() returned, so no other thread took part.
   REQUIRE(scene.answers.size() == 1);
   CHECK(scene.answers.Wait(1).at(0)->tier == TierName::kMemory);
 }
 
-TEST_CASE("a user's concurrent reads of a stalled disk are few, and block no other user") {
+TEST_CASE("a user's concurrent reads of a stalled disk are limited, and block no other user") {
   constexpr size_t kMax = kDiskReads.threads_per_uid;
   Scene scene;
   for (size_t i = 0; i < kMax + 3; ++i) scene.KeepOnDisk(std::to_string(i));
@@ -94,8 +94,7 @@ TEST_CASE("a user's concurrent reads of a stalled disk are few, and block no oth
   for (const auto& answer : scene.answers.Wait(kMax + 3)) CHECK(answer->tier == TierName::kDisk);
 }
 
-TEST_CASE(
-    "a caller that leaves while the disk is read for it is not answered, and nothing is compiled") {
+TEST_CASE("a caller that leaves during a disk read is not answered, and nothing is compiled") {
   Scene scene;
   scene.StallDisk();
   const auto ticket = scene.Ask("new");
@@ -107,7 +106,7 @@ TEST_CASE(
   CHECK(scene.bench.compiler.started() == 0);
 }
 
-TEST_CASE("a build on a stalled disk is compiled, and the stalled reads hold no slots") {
+TEST_CASE("a build whose disk read stalls is compiled, and stalled reads hold no slots") {
   Scene scene(kShort);
   scene.KeepOnDisk("kept");
   scene.StallDisk();
@@ -121,12 +120,12 @@ TEST_CASE("a build on a stalled disk is compiled, and the stalled reads hold no 
     CHECK(answer->outcome == Outcome::kBuilt);
   }
   CHECK(scene.stall.entered() <= kDiskReads.threads_per_uid);
-  // It is in memory now.
+  // The artifact is in memory now.
   CHECK(scene.bench.BuildOne("kept").outcome == Outcome::kHit);
   scene.stall.End();
 }
 
-TEST_CASE("queries to a stalled disk delay no build of the same user") {
+TEST_CASE("Explain calls that wait for a stalled disk delay no build of the same user") {
   Scene scene(kShort);
   scene.KeepOnDisk("kept");
   const cccl_cache::Digest key = scene.bench.BuildOne("another").key;
@@ -153,7 +152,7 @@ TEST_CASE("queries to a stalled disk delay no build of the same user") {
   scene.bench.Stop();
 }
 
-TEST_CASE("a build over files during a stall is remembered, and the disk's entries are kept") {
+TEST_CASE("during a stall a manifest is kept in memory, and not overwritten on the disk") {
   const std::string local = "/home/someone/local.h";
   CoordinatorBench before(IncludesLocal);
   before.files.disk->Write(local, "one");
@@ -174,7 +173,7 @@ TEST_CASE("a build over files during a stall is remembered, and the disk's entri
         before.disk.Get(ManifestKey(kept.fingerprint))->log);
 }
 
-TEST_CASE("an artifact over files on a stalled disk is compiled again") {
+TEST_CASE("a build with a closure is compiled again if its artifact is on a stalled disk") {
   Scene scene(kShort, IncludesLocal);
   scene.bench.files.disk->Write("/home/someone/local.h", "one");
   const BuildAnswer built = scene.bench.BuildOne("a");

@@ -16,7 +16,7 @@ using testing::kBob;
 using testing::MakeRequest;
 using testing::Succeed;
 
-TEST_CASE("a compile failure is an answer, remembered and not tried again") {
+TEST_CASE("a failed compile is answered, remembered and not tried again") {
   CoordinatorBench bench([](const CompileJob& job, int) -> Result<CompileOutput> {
     return Fail(job.program_name + "(1): error: no");
   });
@@ -33,8 +33,7 @@ TEST_CASE("a compile failure is an answer, remembered and not tried again") {
   CHECK(bench.disk.size() == 0);
 }
 
-TEST_CASE(
-    "a worker that dies once is tried again; one that dies twice quarantines its uid's input") {
+TEST_CASE("a crashed compile is retried once; a second crash quarantines the input for its uid") {
   const auto crash = [](const CompileJob&, int call) -> Result<CompileOutput> {
     if (call != 2)
       return Error{.code = ErrorCode::kWorkerCrashed,
@@ -82,7 +81,7 @@ TEST_CASE("timeouts and lack of memory are never remembered as failures") {
   CHECK(bench.BuildOne("a").outcome == Outcome::kBuilt);
 }
 
-TEST_CASE("many failures of one user do not displace those of others") {
+TEST_CASE("many failures of one user evict no failure of another user") {
   const std::string log(60 << 10, 'e');
   CoordinatorBench bench(
       [&](const CompileJob&, int) -> Result<CompileOutput> { return Fail(log); });

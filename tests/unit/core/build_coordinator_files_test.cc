@@ -25,7 +25,7 @@ using testing::RequestIn;
 using testing::Succeed;
 using testing::TextOf;
 
-TEST_CASE("a build with files from outside is a hit as long as they are the same") {
+TEST_CASE("a build is a hit while the files that its compile read are unchanged") {
   CoordinatorBench bench(IncludesLocal, {.second_tier = TierName::kDisk});
   bench.files.disk->Write("/home/someone/local.h", "one");
   CHECK(bench.BuildOne("a").outcome == Outcome::kBuilt);
@@ -72,14 +72,14 @@ TEST_CASE("each of many users with different headers for one program gets its hi
     std::ranges::sort(texts);
     CHECK(std::ranges::adjacent_find(texts) == texts.end());
     CHECK(texts.size() == kUsers);
-    // Each build reads the file when it asks, three times because other flights landed, and for its
-    // compile.
+    // Each build opens the file for its look-up, up to three times after other flights landed, and
+    // for its compile.
     CHECK(bench.files.opened <= 6 * static_cast<int>(kUsers));
   }
   CHECK(bench.compiler.started() == kUsers);
 }
 
-TEST_CASE("a file that appears where none was found is noticed") {
+TEST_CASE("a build is a miss after a file appears where its compile found none") {
   CoordinatorBench bench(IncludesLocal);
   CHECK(TextOf(bench.BuildOne("a")) == "nothing");
   CHECK(bench.BuildOne("a").outcome == Outcome::kHit);
@@ -91,7 +91,7 @@ TEST_CASE("a file that appears where none was found is noticed") {
   CHECK(TextOf(gone) == "nothing");
 }
 
-TEST_CASE("another user's copy of the same files is the same build") {
+TEST_CASE("another user's build with equal files is a hit") {
   CoordinatorBench bench(IncludesLocal);
   bench.files.disk->Write("/home/someone/local.h", "one");
   bench.files.disk->Write("/home/else/local.h", "one");
@@ -124,7 +124,7 @@ Result<CompileOutput> NeedsLocal(const CompileJob& job, int call) {
   return output;
 }
 
-TEST_CASE("a failure over files is remembered as long as they are the same") {
+TEST_CASE("a failure is remembered while the files that it depends on are unchanged") {
   CoordinatorBench bench(NeedsLocal);
   const std::string header = "/home/someone/local.h";
   bench.files.disk->Write(header, "wrong");
@@ -149,7 +149,7 @@ TEST_CASE("a failure for a missing file is remembered until the file exists") {
   CHECK(TextOf(bench.BuildOne("a")) == "from right");
 }
 
-TEST_CASE("a failure over files names the caller's directory, not that of the failed build") {
+TEST_CASE("a remembered failure names the caller's directory, not the failed build's") {
   CoordinatorBench bench(NeedsLocal);
   const auto named = [](const std::string& directory) {
     auto request = RequestIn(directory);
@@ -162,7 +162,7 @@ TEST_CASE("a failure over files names the caller's directory, not that of the fa
   CHECK(elsewhere->log == "/home/two/k.cu(1): error: no local.h");
 }
 
-TEST_CASE("a failure over files does not answer other files or other users") {
+TEST_CASE("a failure that depends on files is no answer for other files or users") {
   CoordinatorBench bench(NeedsLocal);
   bench.files.disk->Write("/home/someone/local.h", "wrong");
   bench.files.disk->Write("/home/else/local.h", "right");
@@ -199,7 +199,7 @@ TEST_CASE("a quarantined build is compiled again after one of its files changed"
   CHECK(TextOf(bench.BuildOne("a")) == "nothing");
 }
 
-TEST_CASE("a file that names the time makes the build uncacheable") {
+TEST_CASE("a header with __TIME__ makes the build uncacheable") {
   CoordinatorBench bench(IncludesLocal);
   bench.files.disk->Write("/home/someone/local.h", "const char* t = __TIME__;");
   for (int i = 0; i < 2; ++i) {
@@ -210,7 +210,7 @@ TEST_CASE("a file that names the time makes the build uncacheable") {
   CHECK(bench.disk.size() == 0);
 }
 
-TEST_CASE("a program over a file that names paths is compiled under the real paths in each place") {
+TEST_CASE("a program whose header has __FILE__ is compiled once in each directory") {
   CoordinatorBench bench(IncludesLocal);
   for (const char* place : {"/home/someone", "/home/else", "/home/third"}) {
     bench.files.disk->Write(std::string(place) + "/local.h", "__FILE__");
@@ -223,7 +223,7 @@ TEST_CASE("a program over a file that names paths is compiled under the real pat
   }
 }
 
-TEST_CASE("a file with a path in the output is built for each place") {
+TEST_CASE("a program whose output shows a path is compiled once in each directory") {
   CoordinatorBench bench([](const CompileJob& job, int call) -> Result<CompileOutput> {
     Result<CompileOutput> output = IncludesLocal(job, call);
     if (!output) return output;
@@ -241,7 +241,7 @@ TEST_CASE("a file with a path in the output is built for each place") {
   CHECK(TextOf(bench.BuildOne("a")) == "kernel.cu in /home/someone");
 }
 
-TEST_CASE("an output that unexpectedly shows a path is returned but not kept") {
+TEST_CASE("an uncacheable program is compiled under the real paths") {
   CoordinatorBench bench([](const CompileJob& job, int call) -> Result<CompileOutput> {
     if (const auto output = IncludesLocal(job, call); !output) return output.error();
     return Succeed(job.program_name + " in " + job.visible_working_directory);
@@ -255,7 +255,7 @@ TEST_CASE("an output that unexpectedly shows a path is returned but not kept") {
   CHECK(bench.Count(Counter::kMisses) == 0);
 }
 
-TEST_CASE("LTO-IR is not judged by the PTX of a file that changed meanwhile") {
+TEST_CASE("a path search does not judge LTO-IR by the PTX of a changed header") {
   const std::string live = "void f(int i) { assert(i); }";
   const std::string dead = "void f(int i) { assert(true); }";
   std::function<void(const std::string&)> write;
@@ -284,7 +284,7 @@ TEST_CASE("LTO-IR is not judged by the PTX of a file that changed meanwhile") {
   CHECK(build() == "real");
 }
 
-TEST_CASE("a follower with other directories does not get the result of the leader's files") {
+TEST_CASE("a waiter with other directories gets no result of the leader's files") {
   CoordinatorBench bench(IncludesLocal);
   bench.files.disk->Write("/home/someone/local.h", "here");
   bench.files.disk->Write("/home/else/local.h", "there");
@@ -304,7 +304,7 @@ TEST_CASE("a follower with other directories does not get the result of the lead
   CHECK(bench.compiler.started() == 2);
 }
 
-TEST_CASE("no user waits for another user's disk") {
+TEST_CASE("no user waits for another user's hung files") {
   CoordinatorBench bench(IncludesLocal);
   bench.compiler.Shut();
   Answers alices;
@@ -312,16 +312,16 @@ TEST_CASE("no user waits for another user's disk") {
   bench.coordinator->Start(MakeRequest("a"), kAlice, alices.Collect());
   REQUIRE(bench.compiler.WaitUntilStarted(1));
   bench.coordinator->Start(MakeRequest("a"), kBob, bobs.Collect());
-  CHECK(bench.compiler.started() == 1);  // it waits for the same compile
+  CHECK(bench.compiler.started() == 1);  // Bob waits for Alice's compile
   bench.files.disk->Hang();
   bench.compiler.Open();
-  CHECK(bench.compiler.WaitUntilStarted(2));  // when it asks for files, it gets its own compile
+  CHECK(bench.compiler.WaitUntilStarted(2));  // Bob's own, because Alice's asks for files
   bench.files.disk->Wake();
   CHECK(alices.Wait(1).at(0).ok());
   CHECK(bobs.Wait(1).at(0).ok());
 }
 
-TEST_CASE("a hung look at files ends with an error within the build's time limit") {
+TEST_CASE("a build whose files hang ends with an error within its time limit") {
   CoordinatorBench bench(IncludesLocal, {.time = std::chrono::milliseconds(1)});
   CHECK(bench.BuildOne("a").outcome == Outcome::kBuilt);
   bench.files.disk->Hang();
@@ -332,7 +332,7 @@ TEST_CASE("a hung look at files ends with an error within the build's time limit
   CHECK(answer.error().message.find("file system") != std::string::npos);
 }
 
-TEST_CASE("a build during which the toolchain changed is made again with the new one") {
+TEST_CASE("a build is compiled again if its toolchain changed during the compile") {
   CoordinatorBench* the_bench = nullptr;
   CoordinatorBench bench([&](const CompileJob& job, int call) -> Result<CompileOutput> {
     if (call == 1) the_bench->toolchains.Replace(MakeToolchain("other"));
@@ -357,7 +357,7 @@ TEST_CASE("a build is answered and not kept if its toolchain changes during ever
   CHECK(bench.disk.size() == 0);
 }
 
-TEST_CASE("a build after too many restarts never gets a result of another user's files") {
+TEST_CASE("a build after too many restarts never gets a result of another caller's files") {
   CoordinatorBench* the_bench = nullptr;
   CoordinatorBench bench([&](const CompileJob& job, int call) -> Result<CompileOutput> {
     if (call <= 3) {

@@ -49,7 +49,7 @@ TEST_CASE("one_compile_for_many_callers: 1,000 callers in one process") {
   CHECK(bench.Count(Counter::kCompiles) == 1);
 }
 
-TEST_CASE("last_waiter_cancels: the last waiter that leaves ends the compile") {
+TEST_CASE("last_waiter_cancels: a compile is cancelled when its last waiter leaves") {
   CoordinatorBench bench(SourceAsOutput);
   bench.compiler.Shut();
   Answers answers;
@@ -87,7 +87,7 @@ TEST_CASE("leader_leaves: waiters get the result of the leader's compile") {
   CHECK(of_leader.size() == 0);
 }
 
-TEST_CASE("the last waiter to leave takes its flight out of the queue") {
+TEST_CASE("a flight leaves the queue when its last waiter leaves") {
   CoordinatorBench bench(SourceAsOutput, {.slots = 1});
   bench.compiler.Shut();
   Answers answers;
@@ -102,7 +102,7 @@ TEST_CASE("the last waiter to leave takes its flight out of the queue") {
   CHECK(bench.compiler.started() == 1);
 }
 
-TEST_CASE("a full queue refuses with a retry hint, and hits are still answered") {
+TEST_CASE("a full queue refuses builds with a retry time, and hits are still answered") {
   CoordinatorBench bench(SourceAsOutput, {.slots = 1});
   bench.BuildOne("hit");
   bench.compiler.Shut();
@@ -122,7 +122,7 @@ TEST_CASE("a full queue refuses with a retry hint, and hits are still answered")
   CHECK(answers.Wait(5).size() == 5);
 }
 
-TEST_CASE("an uncacheable build that is called again after its compile began is compiled again") {
+TEST_CASE("a second call of an uncacheable build joins no compile that has begun") {
   CoordinatorBench bench(SourceAsOutput);
   bench.compiler.Shut();
   Answers answers;

@@ -89,7 +89,7 @@ TEST_CASE("a build with on_miss finish continues when its caller leaves during a
   CHECK(answers.Wait(1).at(0)->outcome == Outcome::kBuilt);
 }
 
-TEST_CASE("a build with on_miss finish ends with a caller that sends its files") {
+TEST_CASE("a build with on_miss finish is cancelled if its caller sent files and leaves") {
   CoordinatorBench bench(SourceAsOutput);
   bench.compiler.Shut();
   testing::AnsweringCaller sender;
@@ -102,7 +102,8 @@ TEST_CASE("a build with on_miss finish ends with a caller that sends its files")
   bench.compiler.Open();
 }
 
-TEST_CASE("draining does not wait for abandoned builds, and the end cancels them") {
+TEST_CASE(
+    "Drain does not wait for builds without a caller, and the coordinator's end cancels them") {
   CoordinatorBench bench(SourceAsOutput);
   bench.compiler.Shut();
   Answers answers;
@@ -114,7 +115,7 @@ TEST_CASE("draining does not wait for abandoned builds, and the end cancels them
   CHECK(bench.compiler.WaitUntilCancelled(1));
 }
 
-TEST_CASE("a build that refuses misses gets only hits") {
+TEST_CASE("a build with on_miss refuse gets only hits") {
   CoordinatorBench bench(SourceAsOutput);
   const auto missed = bench.Ask(Refusing("a"));
   REQUIRE_FALSE(missed.ok());
@@ -127,7 +128,7 @@ TEST_CASE("a build that refuses misses gets only hits") {
   CHECK(bench.Ask(Refusing("a"))->outcome == Outcome::kHit);
 }
 
-TEST_CASE("a build that refuses misses waits for no compile of another caller") {
+TEST_CASE("a build with on_miss refuse waits for no compile of another caller") {
   CoordinatorBench bench(SourceAsOutput);
   bench.compiler.Shut();
   Answers answers;

@@ -37,7 +37,7 @@ Result<FileAnswer> AskForHeader(const CompileJob& job) {
 
 const std::string kBegin = "#include \"local.h\"\n";
 
-/// A compiler that asks for the header in each job that parses it, and not in one with a preamble.
+/// A coordinator with a fake compiler. A job asks for the header unless it uses a preamble.
 class Scene {
  public:
   Scene() {
@@ -52,11 +52,11 @@ class Scene {
         });
   }
 
-  /// Builds a program with the common beginning.
+  /// Builds a program that begins with kBegin.
   BuildAnswer Build(const std::string& rest, const Peer& peer = kAlice) {
     return bench.BuildOne(kBegin + rest, peer);
   }
-  /// Compiles two programs with this beginning, and returns after this many preambles were parsed.
+  /// Compiles two programs with this beginning, then waits until `count` preambles were parsed.
   bool Teach(uint64_t count = 1, const Peer& peer = kAlice, const std::string& begin = kBegin) {
     {
       const std::lock_guard not_before_both(held);
@@ -110,7 +110,7 @@ TEST_CASE("the third miss of a user with the same leading includes uses a preamb
   CHECK(scene.bench.Count(Counter::kCompiles) == 3);
 }
 
-TEST_CASE("two programs that are compiled at the same time have no preamble parsed") {
+TEST_CASE("two concurrent compiles with the same includes request no preamble") {
   Scene scene;
   scene.when_whole = [&] { static_cast<void>(scene.bench.compiler.WaitUntilStarted(2)); };
   {
@@ -124,7 +124,7 @@ TEST_CASE("two programs that are compiled at the same time have no preamble pars
   CHECK(scene.bench.Count(Counter::kPreambles) == 1);
 }
 
-TEST_CASE("a build with a preamble is a hit as long as its includes are the same") {
+TEST_CASE("a build with a preamble is a hit while its headers are unchanged") {
   Scene scene;
   REQUIRE(scene.Teach());
   const BuildAnswer built = scene.Build("int b;");
@@ -154,7 +154,7 @@ TEST_CASE("each user has its own preambles") {
   CHECK(scene.Build("int c;", kBob).precompiled_headers);
 }
 
-TEST_CASE("a user that is kept apart uses no preambles, and spoils none") {
+TEST_CASE("an account whose jobs run isolated uses no preambles, and prevents none") {
   Scene scene;
   scene.bench.compiler.KeepApart(kBob.account());
   CHECK_FALSE(scene.Build("int a;", kBob).precompiled_headers);
@@ -164,7 +164,7 @@ TEST_CASE("a user that is kept apart uses no preambles, and spoils none") {
   CHECK(scene.Build("int d;").precompiled_headers);
 }
 
-TEST_CASE("the overflow user has no preambles") {
+TEST_CASE("the overflow uid has no preambles") {
   Scene scene;
   const Peer nobody{65534, 65534, {}, 9};
   for (const char* rest : {"int a;", "int b;", "int c;"}) scene.Build(rest, nobody);
@@ -173,7 +173,7 @@ TEST_CASE("the overflow user has no preambles") {
   CHECK(scene.bench.Count(Counter::kPreambles) == 1);
 }
 
-TEST_CASE("a build is compiled without its preamble after the compile with it failed") {
+TEST_CASE("a build is compiled without its preamble if the compile with it fails") {
   Scene scene;
   REQUIRE(scene.Teach());
   SECTION("the worker dies") {
@@ -185,7 +185,7 @@ TEST_CASE("a build is compiled without its preamble after the compile with it fa
   SECTION("the compiler refuses the program") {
     scene.spared = [] { return Fail("error"); };
   }
-  SECTION("its zygote is gone") { scene.SpoilLast(); }
+  SECTION("the preamble's zygote is gone") { scene.SpoilLast(); }
   const BuildAnswer answer = scene.Build("int b;");
   CHECK(answer.outcome == Outcome::kBuilt);
   CHECK_FALSE(answer.precompiled_headers);
@@ -194,13 +194,14 @@ TEST_CASE("a build is compiled without its preamble after the compile with it fa
   CHECK(scene.bench.Count(Counter::kWorkerCrashes) == 0);
 }
 
-/// Returns whether the only preamble is used again after a job with it ended as `spared` says.
+/// Runs a job with the only preamble, which ends as `spared` says. Returns whether a preamble for
+/// the same includes is used after that.
 bool UsedAgain(Scene& scene) {
   REQUIRE(scene.Teach());
   CHECK_FALSE(scene.Build("int b;").precompiled_headers);
   scene.spared = [] { return Succeed("output"); };
   scene.Build("int second miss;");
-  // Preambles are parsed one at a time.
+  // Preambles are parsed one at a time, so no earlier request is left when this one is parsed.
   const std::string other = kBegin + kBegin;
   REQUIRE(WaitUntil([&, i = 0]() mutable {
     return scene.bench.BuildOne(other + std::to_string(++i)).precompiled_headers;
@@ -215,7 +216,7 @@ TEST_CASE("an output that contains the preamble's name is dropped, and so is the
   CHECK(scene.bench.Count(Counter::kPchFailures) == 1);
 }
 
-TEST_CASE("an output with a mangled name in its log is dropped, and the preamble kept") {
+TEST_CASE("an output with a mangled name in its log is dropped, and the preamble is kept") {
   Scene scene;
   scene.spared = [] { return Succeed("output", "class n::D<n::_ZN1n1AE> is deprecated"); };
   REQUIRE(scene.Teach());
@@ -229,7 +230,7 @@ TEST_CASE("an output with a mangled name in its log is dropped, and the preamble
   CHECK(scene.bench.Count(Counter::kPreambles) == 1);
 }
 
-TEST_CASE("an output over a file that shows names of functions is dropped") {
+TEST_CASE("an output with a preamble is dropped if a later header has __PRETTY_FUNCTION__") {
   Scene scene;
   scene.bench.files.disk->Write("/home/someone/late.h", "f(__PRETTY_FUNCTION__);");
   REQUIRE(scene.Teach());
@@ -238,15 +239,15 @@ TEST_CASE("an output over a file that shows names of functions is dropped") {
   CHECK(scene.jobs_spared == 1);
 }
 
-TEST_CASE("a preamble is blamed for errors that it may have caused") {
+TEST_CASE("a preamble is not parsed again after an error that it may have caused") {
   Scene scene;
   SECTION("the worker dies") {
     scene.spared = [] { return Error{ErrorCode::kWorkerCrashed, "the compiler died by SIGSEGV"}; };
   }
-  SECTION("memory ends") {
+  SECTION("memory runs out") {
     scene.spared = [] { return Error{ErrorCode::kOutOfMemory, "above the limit"}; };
   }
-  SECTION("it is of no use") {
+  SECTION("the preamble can't be used") {
     scene.spared = [] {
       return Error{.code = ErrorCode::kUnavailable, .useless_precompiled = true};
     };
@@ -254,9 +255,9 @@ TEST_CASE("a preamble is blamed for errors that it may have caused") {
   CHECK_FALSE(UsedAgain(scene));
 }
 
-TEST_CASE("a preamble is not blamed for timeouts or files, and is parsed again") {
+TEST_CASE("a preamble is parsed again after a timeout or a changed file") {
   Scene scene;
-  SECTION("time ends") {
+  SECTION("time runs out") {
     scene.spared = [] { return Error{ErrorCode::kTimedOut, "above the limit"}; };
   }
   SECTION("a file changed") {
@@ -265,7 +266,7 @@ TEST_CASE("a preamble is not blamed for timeouts or files, and is parsed again")
   CHECK(UsedAgain(scene));
 }
 
-/// Builds programs over a header in a directory of -I, each in another directory.
+/// Builds a new program in this directory. Its header is beside it, or else in the directory of -I.
 BuildAnswer BuildIn(Scene& scene, const std::string& directory) {
   const auto request = MakeRequest(kBegin + "int x" + std::to_string(++scene.taught) + ";");
   auto& program = std::get<cccl_cache::NvrtcProgram>(request->program);
@@ -295,7 +296,7 @@ TEST_CASE("programs in other directories use the same preamble") {
     REQUIRE(scene.WaitForPreambles(2));
     CHECK(BuildIn(scene, "/five").precompiled_headers);
   }
-  SECTION("a header of its own keeps only that program from using it") {
+  SECTION("only a program with its own header does not use the preamble") {
     for (const char* directory : {"/private", "/secret"}) {
       scene.bench.files.disk->Write(directory + std::string("/local.h"), directory);
       CHECK_FALSE(BuildIn(scene, directory).precompiled_headers);
@@ -314,7 +315,7 @@ TEST_CASE("programs in other directories use the same preamble") {
   }
 }
 
-TEST_CASE("a preamble parsed over a header of one directory serves no other") {
+TEST_CASE("a preamble for any directory is not kept if it reads a header of one") {
   Scene scene;
   scene.bench.files.disk->Write("/inc/local.h", "one");
   scene.bench.files.disk->Write("/private/local.h", "another");
@@ -338,10 +339,10 @@ CompileOutput Succeed(ArtifactKind kind, const std::string& bytes) {
   return output;
 }
 
-/// LTO-IR as the compiler makes it with and without a preamble, and the PTX that is searched.
+/// A compiler of LTO-IR, and of the PTX in which its paths are searched.
 class LtoIrScene {
  public:
-  /// A program over a header that may show its path.
+  /// Builds a program whose header may show its path.
   BuildAnswer Build(const std::string& rest, const std::string& option = "-dlto") {
     auto request = MakeRequest(kBegin + rest);
     std::get<NvrtcProgram>(request->program).options = {"-arch=sm_90", option};
@@ -372,7 +373,7 @@ class LtoIrScene {
   }
 };
 
-TEST_CASE("the first LTO-IR has its includes parsed for the PTX that is searched, and for others") {
+TEST_CASE("one miss of LTO-IR requests a preamble, which its path search uses too") {
   LtoIrScene scene;
   CHECK_FALSE(scene.Build("int a;").precompiled_headers);
   REQUIRE(WaitUntil([&] { return scene.bench.Count(Counter::kPreambles) == 1; }));
@@ -387,7 +388,7 @@ TEST_CASE("the first LTO-IR has its includes parsed for the PTX that is searched
   CHECK_FALSE(scene.Build("int b;", "-optix-ir").precompiled_headers);
 }
 
-TEST_CASE("LTO-IR is made without a preamble, unmarked, if a preamble changes names in its PTX") {
+TEST_CASE("LTO-IR is compiled without a preamble if the preamble changes names in the PTX") {
   LtoIrScene scene;
   scene.Build("int a;");
   REQUIRE(WaitUntil([&] { return scene.bench.Count(Counter::kPreambles) == 1; }));
@@ -399,7 +400,7 @@ TEST_CASE("LTO-IR is made without a preamble, unmarked, if a preamble changes na
   CHECK_FALSE(answer.artifact->parts[0].precompiled);
 }
 
-TEST_CASE("LTO-IR with a preamble is compiled under the real paths if its PTX shows one") {
+TEST_CASE("LTO-IR with a preamble is compiled under the real paths if its PTX shows a path") {
   LtoIrScene scene;
   scene.Build("int a;");
   REQUIRE(WaitUntil([&] { return scene.bench.Count(Counter::kPreambles) == 1; }));

@@ -27,7 +27,7 @@ ArtifactPtr Made(const std::string& bytes) { return Succeed(bytes).artifact; }
 
 std::string BytesOf(const BuildAnswer& answer) { return answer.artifact->parts.at(0).bytes; }
 
-/// Returns the answer of a build of "a", with its key.
+/// Returns the answer of another coordinator to a build of "a".
 BuildAnswer KnownFrom(FakeCompiler::Behaviour behaviour) {
   CoordinatorBench elsewhere(std::move(behaviour));
   elsewhere.files.disk->Write("/home/someone/local.h", "same");
@@ -62,7 +62,7 @@ TEST_CASE("a user's own entry comes before the shared one, which stays unchanged
   CHECK(bench.Count(Counter::kCompiles) == 1);
 }
 
-TEST_CASE("an own entry over files is a hit where the files are the same") {
+TEST_CASE("a user's own entry with a closure is a hit while the files match") {
   CoordinatorBench elsewhere(ReadsOneFile);
   elsewhere.files.disk->Write("/home/someone/local.h", "same");
   const BuildAnswer built = elsewhere.BuildOne("a");
@@ -115,7 +115,7 @@ class FullTier final : public Tier {
   void Remove(const cccl_cache::Digest&) override {}
 };
 
-TEST_CASE("an insert without room is an error, not a present entry") {
+TEST_CASE("Insert does not report an entry as present if the disk has no room") {
   FullTier full;
   EvictionLog eviction_log;
   BuildCache cache({&full}, eviction_log, {});

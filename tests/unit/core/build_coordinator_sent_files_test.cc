@@ -39,7 +39,7 @@ Result<BuildAnswer> Build(CoordinatorBench& bench, const Caller& caller) {
   return answers.Wait(1).at(0);
 }
 
-TEST_CASE("a build over files that its caller sends has the key that it has by path") {
+TEST_CASE("a build with sent files has the same key as with files read by path") {
   CoordinatorBench bench(IncludesLocal);
   bench.files.disk->Refuse(kLocal, kClosed);
   CHECK(Build(bench, kAlice).error().code == ErrorCode::kFilesNeeded);
@@ -86,7 +86,7 @@ TEST_CASE("a build known to need files gets files-needed without a compile") {
   CHECK(bench.compiler.started() == started);
 }
 
-TEST_CASE("a failure over sent files is shared with callers that send the same files") {
+TEST_CASE("a failure with sent files is remembered for callers that send the same files") {
   CoordinatorBench bench([](const CompileJob& job, int call) -> Result<CompileOutput> {
     auto output = IncludesLocal(job, call);
     if (!output || output->artifact->parts[0].bytes != "from wrong") return output;
@@ -111,7 +111,7 @@ TEST_CASE("a failure over sent files is shared with callers that send the same f
   CHECK(TextOf(*Build(bench, {kAlice, changed.exchange})) == "from right");
 }
 
-TEST_CASE("a digest known from elsewhere gives no access") {
+TEST_CASE("a caller that claims a digest without its contents gets no result of it") {
   CoordinatorBench bench(IncludesLocal);
   bench.files.disk->Refuse(kLocal, kClosed);
   AnsweringCaller alice(kAlice.uid);
@@ -126,7 +126,7 @@ TEST_CASE("a digest known from elsewhere gives no access") {
   CHECK(TextOf(*answer) == "from a guess");
 }
 
-// A program that includes the file named in its local.h.
+// A program that includes local.h, then the file named in local.h, and so on.
 Result<CompileOutput> FollowsLocal(const CompileJob& job, int) {
   const std::string directory = job.program_name.substr(0, job.program_name.rfind('/'));
   Result<FileAnswer> file = job.files->Ask(directory + "/local.h");
@@ -164,14 +164,14 @@ TEST_CASE("a caller does not learn the includes of another user's program") {
   const auto hit = Build(bench, {kBob, with.exchange});
   REQUIRE(hit.ok());
   CHECK(hit->outcome == Outcome::kHit);
-  // First the name that Bob's own build asked for.
+  // The names of Bob's own earlier build are asked for first.
   CHECK(with.asked == std::vector<std::string>{kLocal, "/home/someone/mine", kLocal + " contents",
                                                "/home/someone/secret.h",
                                                "/home/someone/secret.h contents",
                                                "/home/someone/end"});
 }
 
-TEST_CASE("the names of a closure that was true for a user are asked for together") {
+TEST_CASE("the names of a closure that has matched for a user are asked for at once") {
   CoordinatorBench bench(FollowsLocal);
   for (const char* name : {"local.h", "secret.h", "end"}) {
     bench.files.disk->Refuse(std::string("/home/someone/") + name, kClosed);
@@ -187,7 +187,7 @@ TEST_CASE("the names of a closure that was true for a user are asked for togethe
   AnsweringCaller first(kBob.uid, alice.sent);
   first.files = alice.files;
   REQUIRE(Build(bench, {kBob, first.exchange}).ok());
-  CHECK(first.batches == std::vector<size_t>{1, 1, 1, 1, 1});  // two contents among them
+  CHECK(first.batches == std::vector<size_t>{1, 1, 1, 1, 1});  // two of them for contents
   AnsweringCaller second(kBob.uid, alice.sent);
   second.files = alice.files;
   const auto hit = Build(bench, {kBob, second.exchange});
@@ -209,8 +209,8 @@ TEST_CASE("a waiter starts again with its own files when its leader stops sendin
   follower.files = {{kLocal, "one"}};
   bench.coordinator->Start(Request(), {kAlice, leader.exchange}, leaders.Collect());
   bench.coordinator->Start(Request(), {kAlice, follower.exchange}, followers.Collect());
-  SECTION("a leader that is silent") {}
-  SECTION("a leader that is gone") { leader.exchange->End(Error{ErrorCode::kCancelled, "left"}); }
+  SECTION("the leader is silent") {}
+  SECTION("the leader is gone") { leader.exchange->End(Error{ErrorCode::kCancelled, "left"}); }
   bench.compiler.Open();
   const auto answer = followers.Wait(1).at(0);
   REQUIRE(answer.ok());
@@ -218,7 +218,7 @@ TEST_CASE("a waiter starts again with its own files when its leader stops sendin
   CHECK_FALSE(leaders.Wait(1).at(0).ok());
 }
 
-TEST_CASE("a client that sends files does not take over a compile that failed for others") {
+TEST_CASE("a client that sends files gets its own compile if the leader's needs files") {
   CoordinatorBench bench(IncludesLocal, {.slots = 1});
   bench.files.disk->Refuse(kLocal, kClosed);
   bench.compiler.Shut();
@@ -289,7 +289,7 @@ TEST_CASE("two callers with the overflow uid never get results of each other's f
   CHECK(TextOf(*pair.second) == "from victim");
 }
 
-TEST_CASE("a client without paths gets no result from files that another call sent") {
+TEST_CASE("a client that sends no files gets no result of files that another caller sent") {
   AnsweringCaller sender;
   sender.files = {{kLocal, "elsewhere"}};
   const Pair pair = BuildTogether(MakeRequest("a"), {kAlice, sender.exchange}, kAlice);

@@ -39,7 +39,7 @@ Result<FileAnswer> AskForLocal(const CompileJob& job) {
   return job.files->Ask(directory + "/local.h");
 }
 
-/// Programs over a header that their callers send. Each caller is destroyed after its answer, so
+/// Programs with a header that their callers send. Each caller is destroyed after its answer, so
 /// that a later question to it crashes.
 class Scene {
  public:
@@ -55,7 +55,8 @@ class Scene {
         });
   }
 
-  /// Builds a program with the common beginning. `header`: none if the caller refuses to answer.
+  /// Builds a program that includes local.h. `header`: its text; none if the caller refuses to
+  /// answer.
   Result<BuildAnswer> Build(const std::string& rest, const std::optional<std::string>& header,
                             const Peer& peer = kAlice, bool says_where = true) {
     AnsweringCaller caller(peer.uid, bench.sent);
@@ -77,7 +78,7 @@ class Scene {
     CHECK(answer->outcome == Outcome::kBuilt);
     return answer->precompiled_headers;
   }
-  /// Compiles two programs over this header, and returns after this many preambles were parsed.
+  /// Compiles two programs with this header, then waits until `count` preambles were parsed.
   bool Teach(const std::string& header, uint64_t count = 1, const Peer& peer = kAlice) {
     for (int i = 0; i < 2; ++i) {
       CHECK_FALSE(IsSpared("int teach" + std::to_string(++taught) + ";", header, peer));
@@ -120,7 +121,8 @@ TEST_CASE("a client that sends its files uses a preamble parsed after an earlier
   CHECK(hit->outcome == Outcome::kHit);
 }
 
-TEST_CASE("a preamble over sent files with a changed header serves no build, and is parsed again") {
+TEST_CASE(
+    "a preamble from sent files serves no build after a header changed, and is parsed again") {
   Scene scene;
   REQUIRE(scene.Teach("one"));
   CHECK_FALSE(scene.IsSpared("int b;", "two"));
@@ -130,26 +132,26 @@ TEST_CASE("a preamble over sent files with a changed header serves no build, and
   CHECK(scene.IsSpared("int d;", "two"));
 }
 
-TEST_CASE("the same files sent by another user are another preamble") {
+TEST_CASE("each user has its own preambles from sent files") {
   Scene scene;
   REQUIRE(scene.Teach("one"));
   REQUIRE(scene.Teach("one", 2, kBob));
   CHECK(scene.IsSpared("int c;", "one", kBob));
 }
 
-TEST_CASE("a client that sends files as the overflow user has no preambles") {
+TEST_CASE("a client with the overflow uid or without a files view has no preambles") {
   Scene scene;
   for (const char* rest : {"int a;", "int b;"}) {
     CHECK(scene.Build(rest, "one", kAlice, false).ok());
     CHECK(scene.Build(rest, "one", kNobody).ok());
   }
-  // They are parsed one at a time, in the order of the requests.
+  // Preambles are parsed one at a time, in the order of the requests.
   REQUIRE(scene.Teach("one"));
   CHECK(scene.bench.Count(Counter::kPreambles) == 1);
   CHECK(scene.jobs_spared == 0);
 }
 
-TEST_CASE("contents lost before the parse do not ban a preamble") {
+TEST_CASE("a preamble is parsed again if sent contents expired before its parse") {
   Scene scene;
   scene.once_asked = [&](const CompileJob&) {
     scene.bench.later = scene.bench.later.load() + std::chrono::minutes(11);
@@ -161,7 +163,7 @@ TEST_CASE("contents lost before the parse do not ban a preamble") {
   CHECK(scene.IsSpared("int c;", "one"));
 }
 
-TEST_CASE("a caller that does not answer about its files does not drop the preamble") {
+TEST_CASE("a preamble is kept if a caller refuses to answer about its files") {
   Scene scene;
   REQUIRE(scene.Teach("one"));
   const auto refused = scene.Build("int b;", std::nullopt);
@@ -185,10 +187,10 @@ TEST_CASE("a client that does not send its files gets files-needed, and the prea
   CHECK(scene.bench.Count(Counter::kPreambles) == 1);
 }
 
-TEST_CASE("a shadow check of a hit over sent files uses the sent files") {
+TEST_CASE("a shadow check of a hit with sent files uses the sent files") {
   Scene scene(1);
-  SECTION("to the same") {}
-  SECTION("otherwise") {
+  SECTION("the output is the same") {}
+  SECTION("the output differs") {
     scene.output = [](int call) { return std::to_string(call); };
   }
   REQUIRE(scene.Build("int a;", "one").ok());
@@ -199,7 +201,7 @@ TEST_CASE("a shadow check of a hit over sent files uses the sent files") {
   CHECK(scene.bench.Count(Counter::kShadowMismatches) == (scene.output(1) == "1" ? 1 : 0));
 }
 
-TEST_CASE("an entry is not judged after the sent contents are gone") {
+TEST_CASE("a shadow check does not judge an entry after the sent contents expired") {
   Scene scene(1);
   scene.output = [](int call) { return std::to_string(call); };
   REQUIRE(scene.Build("int a;", "one").ok());
@@ -210,7 +212,7 @@ TEST_CASE("an entry is not judged after the sent contents are gone") {
   CHECK(scene.bench.Count(Counter::kShadowMismatches) == 0);
 }
 
-TEST_CASE("hits of the overflow uid with sent files are not checked") {
+TEST_CASE("hits with sent files are not checked for the overflow uid or without a files view") {
   Scene scene(1);
   std::atomic<int> compiles_of_last{0};
   scene.once_asked = [&](const CompileJob& job) {

@@ -20,8 +20,8 @@ using testing::MakeRequest;
 using testing::RequestIn;
 using testing::Succeed;
 
-// A program that includes "local.h" from its working directory. A header with __FILE__ shows its
-// path.
+// A program that includes "local.h" from its working directory. The output shows the path if the
+// header has __FILE__.
 Result<CompileOutput> ShowsWhatIsNamed(const CompileJob& job, int) {
   const Result<FileAnswer> local = job.files->Ask(job.visible_working_directory + "/local.h");
   if (!local) return local.error();
@@ -57,7 +57,7 @@ TEST_CASE("a user's headers that show paths cost no other user a hit") {
   CHECK(again->outcome == Outcome::kHit);
 }
 
-TEST_CASE("an error from one user's files is not returned to waiters with other files") {
+TEST_CASE("an error from one caller's files is not returned to waiters with other files") {
   CoordinatorBench bench(ShowsWhatIsNamed);
   bench.files.disk->Refuse("/home/here/local.h", {ErrorCode::kTimedOut, "the disk hung"});
   bench.files.disk->Write("/home/there/local.h", "plain");
@@ -73,7 +73,7 @@ TEST_CASE("an error from one user's files is not returned to waiters with other 
   CHECK(answer->artifact->parts[0].bytes == "from plain");
 }
 
-TEST_CASE("a caller that leaves while its files are looked at leaves nothing behind") {
+TEST_CASE("the request of a caller that leaves during a look at its files is released") {
   CoordinatorBench bench(ShowsWhatIsNamed);
   bench.files.disk->Write("/home/someone/local.h", "plain");
   CHECK(bench.BuildOne("a").outcome == Outcome::kBuilt);
@@ -92,7 +92,7 @@ TEST_CASE("a caller that leaves while its files are looked at leaves nothing beh
   CHECK(answers.size() == 0);
 }
 
-TEST_CASE("a waiter on a disk that hangs is answered when the daemon ends") {
+TEST_CASE("a build whose files hang is answered when the coordinator ends") {
   CoordinatorBench bench(ShowsWhatIsNamed);
   bench.files.disk->Write("/home/someone/local.h", "plain");
   CHECK(bench.BuildOne("a").outcome == Outcome::kBuilt);

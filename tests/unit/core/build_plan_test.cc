@@ -47,7 +47,7 @@ TEST_CASE("the compiler sees canonical names in place of the client's paths") {
   CHECK_FALSE(plan.path_dependent);
 }
 
-TEST_CASE("the same program from another place has the same fingerprint") {
+TEST_CASE("the same program in another directory has the same fingerprint") {
   const auto one = Request("/tmp/x1/k.cu", {"-I/home/a/include"});
   const auto other = Request("/tmp/x2/k.cu", {"-I/home/b/include"});
   other->working_directory = "/somewhere/else";
@@ -55,7 +55,7 @@ TEST_CASE("the same program from another place has the same fingerprint") {
   CHECK(Plan(one).view != Plan(other).view);
 }
 
-TEST_CASE("toolchains with different headers share links, but no flights") {
+TEST_CASE("toolchains with different headers share keys of links, but no flights of compiles") {
   const auto with_header = [](const std::string& contents) {
     auto toolchain = std::make_shared<Toolchain>(*MakeToolchain());
     toolchain->contents = std::make_shared<const ToolchainHeaders>(
@@ -76,7 +76,7 @@ TEST_CASE("toolchains with different headers share links, but no flights") {
   CHECK(first.flight != second.flight);
 }
 
-TEST_CASE("a name that can be pasted together counts as present in the request") {
+TEST_CASE("a name such as __FILE__ counts as present if the preprocessor can paste it") {
   const std::string paste = "#define C2(a, b) a##b\n";
   CHECK(Plan(Request("/a/k.cu", {}, paste + "C2(__FI, LE__)")).path_dependent);
   CHECK(Plan(Request("/a/k.cu", {"-DX=__FI"}, paste + "C2(X, LE__)")).path_dependent);
@@ -92,7 +92,7 @@ TEST_CASE("a name that can be pasted together counts as present in the request")
   CHECK_FALSE(Plan(request).uncacheable_reason.empty());
 }
 
-TEST_CASE("a relative name without a working directory makes another fingerprint") {
+TEST_CASE("a relative name has another fingerprint without a working directory") {
   const auto somewhere = Request("k.cu", {});
   const auto nowhere = Request("k.cu", {});
   nowhere->working_directory.clear();
@@ -103,13 +103,13 @@ TEST_CASE("a relative name without a working directory makes another fingerprint
   CHECK(Plan(relative).fingerprint != Plan(lost).fingerprint);
 }
 
-TEST_CASE("where paths show, the spelling of a directory is part of the key") {
+TEST_CASE("the fingerprint covers a directory's spelling if the output shows paths") {
   const auto relative = Request("/a/k.cu", {"-lineinfo", "-Iinc"});
   const auto absolute = Request("/a/k.cu", {"-lineinfo", "-I/home/someone/inc"});
   CHECK(Plan(relative).fingerprint != Plan(absolute).fingerprint);
 }
 
-TEST_CASE("a build with paths in its output is keyed by them and sees them") {
+TEST_CASE("a build whose output shows paths is keyed by them and compiled under them") {
   const BuildPlan here = Plan(Request("/a/k.cu", {"-lineinfo"}));
   const BuildPlan there = Plan(Request("/b/k.cu", {"-lineinfo"}));
   CHECK(here.path_dependent);
@@ -137,7 +137,7 @@ TEST_CASE("the toolchain's own directories are recognised under any name") {
   CHECK(trusted(elsewhere) == 0);
 }
 
-TEST_CASE("a client with another view of files has no directories of the toolchain") {
+TEST_CASE("a path of a client with another files view is never the toolchain's") {
   auto request = Request("k.cu", {"-I/opt/cuda/include"});
   const cccl_cache::FilesView own{1, 2, 3};
   const auto trusted = [&](std::optional<cccl_cache::FilesView> view) {
@@ -169,7 +169,7 @@ TEST_CASE("a path that only looks like the toolchain's is not trusted") {
   }
 }
 
-TEST_CASE("the toolchain's headers are searched after the client's directories when asked") {
+TEST_CASE("appended toolchain headers are searched after the client's directories") {
   auto request = Request("k.cu", {"-I/home/a"});
   std::get<NvrtcProgram>(request->program).append_toolchain_headers = true;
   const BuildPlan plan = Plan(request);
@@ -229,14 +229,14 @@ TEST_CASE("options from the client's environment are part of the build") {
   CHECK(Plan(request).fingerprint == Plan(Request("k.cu", {"-DA=1", "-DB"})).fingerprint);
 }
 
-TEST_CASE("a NUL byte in a text is refused with its place") {
+TEST_CASE("PlanBuild refuses a text with a NUL byte and names its offset") {
   const Result<BuildPlan> plan =
       PlanBuild(Request("k.cu", {}, std::string("ab\0c", 4)), MakeToolchain(), {});
   REQUIRE_FALSE(plan.ok());
   CHECK(plan.error().message.find("offset 2") != std::string::npos);
 }
 
-TEST_CASE("NVRTC_APPEND_FLAGS follows the request's own options where NVRTC would take it") {
+TEST_CASE("NVRTC_APPEND_FLAGS is appended to the options if NVRTC would use it") {
   auto request = testing::MakeRequest("code");
   auto& program = std::get<NvrtcProgram>(request->program);
   program.options = {"-arch=sm_90"};
@@ -252,7 +252,7 @@ TEST_CASE("NVRTC_APPEND_FLAGS follows the request's own options where NVRTC woul
   CHECK(OptionsOf(*request) == std::vector<std::string>{"-opt=3"});
 }
 
-TEST_CASE("a text with a NUL, where NVRTC would stop, is refused with the place") {
+TEST_CASE("CheckTexts names the text that has a NUL byte, and its offset") {
   auto request = testing::MakeRequest("int a;\0int b;"s);
   const Status source = CheckTexts(*request);
   REQUIRE_FALSE(source);

@@ -47,7 +47,7 @@ struct Job {
   ClosureRecorder recorder;
 };
 
-TEST_CASE("a look-up in the toolchain is recorded before it happens, without a question") {
+TEST_CASE("LookInToolchain records the name and does not report a first question") {
   bool asked = false;
   Job job(std::make_shared<FakeDisk>(), {.first_question = [&] { asked = true; }});
   REQUIRE(job.recorder.LookInToolchain("/cccl-root-2/cub").ok());
@@ -64,7 +64,7 @@ TEST_CASE("a look-up in the toolchain is recorded before it happens, without a q
   CHECK_FALSE(job.recorder.LookInToolchain("/cccl-root-2/late.h").ok());
 }
 
-TEST_CASE("a compiler with endless look-ups in the toolchain is ended") {
+TEST_CASE("too many look-ups in the toolchain end the job") {
   Job job(std::make_shared<FakeDisk>());
   int names = 0;
   while (job.recorder.LookInToolchain("/cccl-root-2/" + std::to_string(names)).ok()) {
@@ -91,7 +91,7 @@ TEST_CASE("the answers to a job are recorded, by root and relative name") {
   CHECK(job.recorder.Finish().closure == expected);
 }
 
-TEST_CASE("the program's and the working directory exist without a look or a record") {
+TEST_CASE("the program's directory and the working directory exist without a look or a record") {
   int questions = 0;
   Job job(std::make_shared<FakeDisk>(), {.first_question = [&questions] { ++questions; }});
   const FileAnswer program = job.Ask("/cccl-root-0");
@@ -140,7 +140,7 @@ TEST_CASE("hard links have one identity, copies have two") {
   CHECK(job.Ask("/cccl-root-1/copy.h").identity != identity);
 }
 
-TEST_CASE("a file that names the time is recorded by its name") {
+TEST_CASE("a file with __TIME__ is recorded by its name") {
   const auto disk = std::make_shared<FakeDisk>();
   disk->Write("/include/a.h", "int x = sizeof(__TIME__);");
   Job job(disk);
@@ -164,7 +164,7 @@ TEST_CASE("a known text is not scanned again") {
   CHECK(found.base_name_tokens);
 }
 
-TEST_CASE("a name that files and the request can paste together is noticed") {
+TEST_CASE("a name that can be pasted from parts in files and the request is noticed") {
   const auto disk = std::make_shared<FakeDisk>();
   disk->Write("/include/a.h", "LE__ DATE");
   disk->Write("/include/b.h", "#define X(x) __##x");
@@ -190,7 +190,7 @@ TEST_CASE("a name that files and the request can paste together is noticed") {
         "__DATE__ can be pasted (##) together from b.h and other texts");
 }
 
-TEST_CASE("a name pasted together from a job and its preamble is noticed") {
+TEST_CASE("a name that can be pasted from parts in a job and its preamble is noticed") {
   const auto disk = std::make_shared<FakeDisk>();
   disk->Write("/include/a.h", "LE__ ME__");
   Job preamble(disk);
@@ -226,7 +226,7 @@ TEST_CASE("the first question and the first file with a path token are reported 
   CHECK(tokens == 1);
 }
 
-TEST_CASE("a refusal of the files ends the job") {
+TEST_CASE("an error of a look-up ends the job") {
   const auto disk = std::make_shared<FakeDisk>();
   disk->Refuse("/include/a.h", {ErrorCode::kDenied, "a FIFO"});
   Job job(disk);
@@ -247,14 +247,14 @@ TEST_CASE("too many bytes of names end the job") {
   CHECK(answer.error().message.find("bytes of names") != std::string::npos);
 }
 
-TEST_CASE("after the closure was taken, questions are not answered") {
+TEST_CASE("after Finish, questions are not answered") {
   const auto disk = std::make_shared<FakeDisk>();
   Job job(disk);
   CHECK(job.recorder.Finish().closure.entries.empty());
   CHECK_FALSE(job.recorder.Ask("/cccl-root-1/a.h").ok());
 }
 
-/// Returns the record of a job that asks for two headers, one absent and one twice.
+/// Returns the record of a job that asks for a.h in both roots, and for link.h.
 ClosureRecorder::Record Parsed(const std::shared_ptr<FakeDisk>& disk) {
   Job job(disk);
   job.Ask("/cccl-root-0/a.h");
@@ -263,7 +263,7 @@ ClosureRecorder::Record Parsed(const std::shared_ptr<FakeDisk>& disk) {
   return job.recorder.Finish();
 }
 
-TEST_CASE("after the closure was taken, no first question is reported") {
+TEST_CASE("Finish waits for a running `first_question`, and prevents later ones") {
   const auto disk = std::make_shared<FakeDisk>();
   std::latch told(1);
   std::latch taking(1);
@@ -284,7 +284,7 @@ TEST_CASE("after the closure was taken, no first question is reported") {
   CHECK(late.recorder.Ask("/cccl-root-1/a.h").error().code == ErrorCode::kCancelled);
 }
 
-TEST_CASE("the answers of a preamble's parse come first in a job that uses it") {
+TEST_CASE("the answers of a preamble come first in the record of a job that adopts it") {
   const auto disk = std::make_shared<FakeDisk>();
   disk->Write("/include/a.h", "a", 7);
   disk->Write("/include/link.h", "a", 7);
@@ -312,15 +312,15 @@ TEST_CASE("a preamble is not adopted once one of its files has changed") {
   disk->Write("/include/link.h", "a", 7);
   const auto parsed = Parsed(disk);
   SECTION("another text") { disk->Write("/include/a.h", "b", 7); }
-  SECTION("an earlier one appeared") { disk->Write("/src/a.h", "a"); }
-  SECTION("it is gone") { disk->Remove("/include/a.h"); }
-  SECTION("no longer a link") { disk->Write("/include/link.h", "a", 8); }
+  SECTION("an earlier a.h appeared") { disk->Write("/src/a.h", "a"); }
+  SECTION("a.h is gone") { disk->Remove("/include/a.h"); }
+  SECTION("link.h is no longer a hard link") { disk->Write("/include/link.h", "a", 8); }
   const Result<bool> adopted = Job(disk).recorder.Adopt(parsed);
   REQUIRE(adopted.ok());
   CHECK_FALSE(*adopted);
 }
 
-TEST_CASE("a job fails at its start if its preamble needs a file of the caller") {
+TEST_CASE("Adopt returns files-needed if only the caller can read a file of the preamble") {
   const auto disk = std::make_shared<FakeDisk>();
   disk->Write("/include/a.h", "a", 7);
   const auto parsed = Parsed(disk);

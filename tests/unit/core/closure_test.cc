@@ -25,7 +25,7 @@ using testing::FakeRequesterFiles;
 
 const Digest kFingerprint = Sha256("fingerprint");
 
-// Under roots /a and /b: x.h is absent in the first and found in the second; y.h is x.h again.
+// Roots /a and /b: x.h is absent in /a and present in /b, where y.h is a hard link to it.
 Closure Example() {
   Closure closure;
   closure.entries.push_back({{0, "x.h"}, FileKind::kAbsent, {}, 0});
@@ -49,7 +49,7 @@ TEST_CASE("a closure is true wherever its names have the same contents") {
   CHECK(FirstUntrue(Example(), there, ClosureOf::kRequester) == 3);
 }
 
-TEST_CASE("a closure is untrue once a file is changed, removed, shadowed, unlinked or refused") {
+TEST_CASE("a closure is untrue after a file was changed, removed, shadowed, copied or refused") {
   const auto disk = std::make_shared<FakeDisk>();
   Fill(disk, "/b");
   FakeRequesterFiles files(disk, {{"/a", "/b"}, ""});
@@ -114,7 +114,7 @@ Closure OverSecrets() {
   return closure;
 }
 
-TEST_CASE("names of others' closures are not asked for past the first that differs") {
+TEST_CASE("no names of another user's closure are asked for after the first difference") {
   using Asked = std::vector<std::string>;
   CHECK(AskedFor(OverSecrets(), ClosureOf::kOthers, {}) == Asked{"/a/config.h"});
   CHECK(AskedFor(OverSecrets(), ClosureOf::kOthers, {{"/a/config.h", "mine"}}) ==
@@ -134,7 +134,7 @@ TEST_CASE("contents are asked for only if their claimed digest is the closure's"
   }
 }
 
-TEST_CASE("the names of one search are asked for together, and so are those of own closures") {
+TEST_CASE("names of one search are asked for at once, and so are all names of an own closure") {
   Closure closure = Example();
   closure.entries.push_back({{0, "z.h"}, FileKind::kAbsent, {}, 0});
   closure.entries.push_back({{1, "z.h"}, FileKind::kFile, Sha256("z"), 4});

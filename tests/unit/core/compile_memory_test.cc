@@ -25,7 +25,7 @@ using testing::kPatience;
 using testing::MakeToolchain;
 using Kind = CompileMemory::Kind;
 
-/// The unit of all sizes below, unless stated otherwise; 128 units are an ordinary compile.
+/// The unit of all sizes below, unless stated otherwise. Unknown kinds are expected to need 128.
 constexpr uint64_t kUnit = CompileMemory::kUnknownBytes / 128;
 constexpr uint64_t kLimit = 1000;
 constexpr Account kAnn(1001);
@@ -39,7 +39,7 @@ Kind KindNamed(const std::string& name, Account account = kAnn) {
 
 class Scene;
 
-/// A compile that is expected to need a size and runs, or waits.
+/// A compile that runs or waits.
 struct Compile {
   Compile(Scene& its_scene, uint64_t its_number) : scene(its_scene), number(its_number) {}
   ~Compile() { End(); }
@@ -48,7 +48,7 @@ struct Compile {
 
   Scene& scene;
   const uint64_t number;
-  std::jthread idle;  ///< none: an item of the queue
+  std::jthread idle;  ///< the thread of an idle compile; none for an item of the queue
 };
 using CompilePtr = std::unique_ptr<Compile>;
 
@@ -70,7 +70,7 @@ class Scene {
     Wants(*compile, size, account, priority);
     return compile;
   }
-  /// Of this account, too.
+  /// Adds the compile to the queue of this account.
   void Wants(const Compile& compile, uint64_t size, Account account,
              BuildPriority priority = BuildPriority::kNormal) {
     CHECK(queue.Add(compile.number, account, priority, KindOf(size, account)).ok());
@@ -100,7 +100,7 @@ class Scene {
     REQUIRE(WaitUntil([&] { return memory.activity().waiting == before + 1; }));
     return compile;
   }
-  /// Records all kinds that a test uses, while nothing runs.
+  /// Records kinds with these sizes for all accounts. To be called while nothing runs.
   void Know(const std::vector<uint64_t>& sizes) {
     for (const Account& account : {kAnn, kBob, kCarl, Account(0)}) {
       for (const uint64_t size : sizes) Learn(KindOf(size, account), size * kUnit);
@@ -143,7 +143,7 @@ class Scene {
   uint64_t compiles_ = 0;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::set<uint64_t> running_;  // guarded by mutex_, as the next
+  std::set<uint64_t> running_;  // guarded by mutex_, as is ended_
   std::set<uint64_t> ended_;
 
  public:
@@ -189,12 +189,12 @@ TEST_CASE("a large compile does not delay another user's compile of unknown kind
   CHECK(scene.expected() <= kLimit);
 }
 
-TEST_CASE("an account without a running compile starts an ordinary one at once") {
+TEST_CASE("an account without a running compile starts one of ordinary size at once") {
   Scene scene;
   scene.Know({100, 5000});
   const auto large = scene.Runs(5000);
   const auto larger = scene.Waits(5000);
-  const auto of_bob = scene.Waits(5000, kBob);  // as it is known to be large
+  const auto of_bob = scene.Waits(5000, kBob);  // because its kind is known to be large
   std::vector<CompilePtr> more;
   for (uid_t uid = 2000; uid < 2020; ++uid) {
     more.push_back(scene.Runs(7, Account(uid)));
@@ -216,7 +216,7 @@ TEST_CASE("of two users without a compile, the one that compiled more recently w
   CHECK(scene.memory.activity().waiting == 1);
 }
 
-TEST_CASE("a user with a running compile gets a large one after a number of others' turns") {
+TEST_CASE("a large compile of a user with a running one waits for a bounded number of others") {
   Scene scene;
   scene.Know({50, 100, 200, 300, 600});
   const auto small = scene.Runs(50, kBob);
@@ -228,7 +228,7 @@ TEST_CASE("a user with a running compile gets a large one after a number of othe
   CHECK(large->WaitUntilStarted());
 }
 
-TEST_CASE("a compile that several users wait for starts as soon as it may for one of them") {
+TEST_CASE("a compile that several users wait for starts once one of them may start it") {
   Scene scene;
   scene.Know({100, 700});
   const auto ann = scene.Runs(700);
@@ -240,7 +240,7 @@ TEST_CASE("a compile that several users wait for starts as soon as it may for on
   CHECK(scene.memory.activity().waiting == 0);
 }
 
-TEST_CASE("the memory estimate of one user's compiles does not delay another user's same build") {
+TEST_CASE("one user's memory estimate does not delay the same build of another user") {
   Scene scene;
   scene.Know({700});
   const auto ann = scene.Runs(700);
@@ -272,14 +272,14 @@ TEST_CASE("one user takes at most as much of the reserve as it leaves to others"
   CHECK(three->WaitUntilStarted());
 }
 
-TEST_CASE("idle compiles stop when a caller's compile waits for memory") {
+TEST_CASE("the queue asks idle compiles to stop when a caller's compile waits for memory") {
   Scene scene;
   scene.Know({100, 300, 700});
   const auto idle = scene.RunsIdle(300);
   const auto more = scene.WaitsIdle(700);
   CHECK(scene.asked_for_room == 0);
   CHECK_FALSE(scene.memory.items_wait());
-  const auto large = scene.Waits(700);  // which comes before the idle one
+  const auto large = scene.Waits(700);  // which goes before the waiting idle compile
   CHECK(scene.memory.items_wait());
   REQUIRE(WaitUntil([&] { return scene.asked_for_room == 1; }));
   idle->End();
@@ -288,7 +288,7 @@ TEST_CASE("idle compiles stop when a caller's compile waits for memory") {
   const auto no_reserve = scene.WaitsIdle(100, kCarl);
 }
 
-TEST_CASE("an idle compile does not count against its account's reserve") {
+TEST_CASE("an idle compile does not count as its account's running compile") {
   Scene scene;
   scene.Know({100, 300, 450});
   const auto idle = scene.RunsIdle(300);
@@ -306,7 +306,7 @@ TEST_CASE("without a limit no compile waits for memory") {
   CHECK(statistics.Get(Counter::kMemoryWaits) == 0);
 }
 
-TEST_CASE("small compiles pass a large one that waits for memory, but not for ever") {
+TEST_CASE("a bounded number of small compiles pass a large one that waits for memory") {
   Scene scene;
   scene.Know({100, 300, 600});
   const auto runs = scene.Runs(300);
@@ -366,7 +366,7 @@ TEST_CASE("a compile that is cancelled while it waits for memory unblocks later 
   CHECK(scene.memory.activity().waiting == 0);
 }
 
-TEST_CASE("memory that one compile frees starts all that fit") {
+TEST_CASE("memory that one compile frees starts all waiting compiles that fit") {
   Scene scene;
   scene.Know({20, 750});
   const auto bob = scene.Runs(750, kBob);
@@ -377,7 +377,7 @@ TEST_CASE("memory that one compile frees starts all that fit") {
   for (const CompilePtr& compile : of_ann) CHECK(compile->WaitUntilStarted());
 }
 
-TEST_CASE("one large compile at a time of a user gets memory before others' compiles") {
+TEST_CASE("only one large compile of a user at a time goes before other users' compiles") {
   Scene scene;
   scene.Know({100, 140, 300, 600});
   const auto runs = scene.Runs(300, kCarl);
@@ -389,7 +389,7 @@ TEST_CASE("one large compile at a time of a user gets memory before others' comp
   const auto of_carl = scene.Runs(140, kCarl);
 }
 
-TEST_CASE("a warm-up that waits for memory delays no other build after a few of these") {
+TEST_CASE("a warm-up that waits for memory does not go first after kMaxPassedBy other builds") {
   Scene scene;
   scene.Know({100, 200, 300, 600});
   const auto runs = scene.Runs(300, kCarl);
@@ -398,7 +398,7 @@ TEST_CASE("a warm-up that waits for memory delays no other build after a few of 
   const auto of_ann = scene.Runs(200);
 }
 
-TEST_CASE("a compile of several users that was passed often starts as soon as it fits for one") {
+TEST_CASE("a compile of several users that was passed often starts once it fits for one") {
   Scene scene;
   scene.Know({100, 300, 700});
   const auto idle = scene.RunsIdle(300);
@@ -435,7 +435,7 @@ TEST_CASE("a compile that was passed often gets freed memory in a relief slot to
   CHECK(large->WaitUntilStarted());
 }
 
-TEST_CASE("the expected need of a kind rises at once and falls little by little") {
+TEST_CASE("the estimate of a kind rises at once and falls gradually") {
   Scene scene;
   const Kind kind = KindNamed("a");
   scene.Learn(kind, 1600);
@@ -446,7 +446,7 @@ TEST_CASE("the expected need of a kind rises at once and falls little by little"
   CHECK(scene.memory.Expected(kind) == 2000);
 }
 
-TEST_CASE("a stopped compile gives a lower bound of its kind's need") {
+TEST_CASE("a stopped compile only raises the estimate of its kind") {
   Scene scene;
   const Kind kind = KindNamed("a");
   scene.Learn(kind, 100, false);
@@ -457,7 +457,7 @@ TEST_CASE("a stopped compile gives a lower bound of its kind's need") {
   CHECK(scene.memory.Expected(kind) == CompileMemory::kUnknownBytes + 1);
 }
 
-TEST_CASE("the estimate of an unknown kind comes from others of its compiler and account") {
+TEST_CASE("the estimate of an unknown kind comes from other kinds of its compiler and account") {
   Scene scene;
   CHECK(scene.memory.Expected(KindNamed("a")) == CompileMemory::kUnknownBytes);
   scene.Learn(KindNamed("a"), 700);
@@ -471,7 +471,7 @@ TEST_CASE("the kinds of one account are bounded, and evict none of another's") {
   const Kind of_bob = KindNamed("a", kBob);
   scene.Learn(of_bob, 100);
   scene.Learn(oldest, 100);
-  // Except the oldest kind and the estimate that all kinds of the account share.
+  // Two entries exist: the oldest kind, and the estimate for unknown kinds of the account.
   for (size_t i = 2; i < CompileMemory::kMaxKindsPerAccount; ++i) {
     scene.Learn(KindNamed(std::to_string(i)), 200);
     CHECK(scene.memory.Expected(oldest) == 100);
@@ -490,8 +490,8 @@ TEST_CASE("the kinds of all accounts together are bounded") {
     for (size_t i = 0; i < kEach; ++i) {
       scene.Learn(KindNamed(std::to_string(i), Account(uid)), 100);
     }
-    scene.Learn(KindNamed("larger", Account(uid)), 200);  // the estimate of all kinds that were
-                                                          // dropped
+    scene.Learn(KindNamed("larger", Account(uid)),
+                200);  // the account's estimate for evicted kinds
   }
   for (uid_t uid = 1; uid <= kAccounts; ++uid) {
     for (size_t i = 0; i < kEach; ++i) {

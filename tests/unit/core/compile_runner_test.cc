@@ -31,7 +31,7 @@ using testing::MakePlan;
 using testing::MakeRequest;
 using testing::MakeToolchain;
 
-/// What a runner is made of.
+/// The parts of a runner.
 struct Bench {
   explicit Bench(FakeCompiler::Behaviour behaviour) : compiler(std::move(behaviour)) {}
   [[nodiscard]] CompileRunner::Parts parts() { return {toolchains, compiler, files, statistics}; }
@@ -42,7 +42,7 @@ struct Bench {
   Statistics statistics;
 };
 
-TEST_CASE("the retry after a worker's death has only the rest of the flight's time") {
+TEST_CASE("the retry after a worker crash has only the rest of the flight's time limit") {
   Bench bench([](const CompileJob&, int) -> Result<CompileOutput> {
     return Error{ErrorCode::kWorkerCrashed, "the compiler died by SIGSEGV"};
   });
@@ -58,7 +58,7 @@ TEST_CASE("the retry after a worker's death has only the rest of the flight's ti
   CHECK(tries[1].time == limits.time);
 }
 
-TEST_CASE("a result counts on the requester's account until it is delivered") {
+TEST_CASE("a result is charged to the requester's account until the flight's result is destroyed") {
   std::weak_ptr<const int> taken;
   Bench bench([&](const CompileJob&, int) {
     Result<CompileOutput> output = testing::Succeed("output");
@@ -78,7 +78,7 @@ TEST_CASE("a result counts on the requester's account until it is delivered") {
   CHECK(taken.expired());
 }
 
-TEST_CASE("compiles update their kind's estimate, failed ones only upwards") {
+TEST_CASE("a compile updates its kind's estimate; a failed compile only raises it") {
   uint64_t needs = 3 * CompileMemory::kUnknownBytes;
   bool succeeds = true;
   Bench bench([&](const CompileJob& job, int) -> Result<CompileOutput> {
@@ -107,7 +107,7 @@ TEST_CASE("compiles update their kind's estimate, failed ones only upwards") {
   CHECK(memory.Expected(kind) == needs);
 }
 
-TEST_CASE("the parsing of a preamble waits for memory too") {
+TEST_CASE("the parse of a preamble waits for memory") {
   FakeCompiler compiler([](const CompileJob&, int) { return testing::Succeed("output"); });
   Statistics statistics;
   CompileMemory memory(CompileMemory::kUnknownBytes, statistics);
@@ -140,7 +140,7 @@ TEST_CASE("the parsing of a preamble waits for memory too") {
   CHECK(memory.Expected(kind) == 1);
 }
 
-TEST_CASE("a linker may ask for no file") {
+TEST_CASE("links and NVVM compiles get no access to files") {
   bool asks = true;
   Bench bench([&](const CompileJob& job, int) {
     asks = job.files != nullptr;
@@ -184,7 +184,7 @@ TEST_CASE("a queued preamble does not keep the request in memory") {
   CHECK(parsed);
 }
 
-TEST_CASE("the files that a client sent add to the bytes of the queued preamble that keeps them") {
+TEST_CASE("sent files that a queued preamble keeps count toward its bytes") {
   const std::string name(2000, 'x');
   Bench bench([&](const CompileJob& job, int call) -> Result<CompileOutput> {
     if (call > 2) return testing::Succeed("output");
@@ -225,7 +225,7 @@ std::shared_ptr<ClosureRecorder> RecorderOver(const std::shared_ptr<FakeDisk>& d
       ClosureRecorder::Names{{{"/cccl-root-0", 0}}}, ClosureRecorder::Events{});
 }
 
-/// A preamble for which a.h was read.
+/// Returns a preamble whose parse read a.h.
 ParsedPreamblePtr Parsed(const std::shared_ptr<FakeDisk>& disk) {
   const auto recorder = RecorderOver(disk);
   REQUIRE(recorder->Ask("/cccl-root-0/a.h").ok());
@@ -239,7 +239,7 @@ struct Scene {
   const std::shared_ptr<FakeDisk> disk = std::make_shared<FakeDisk>();
 };
 
-TEST_CASE("a preamble with unchanged files is adopted, another is not") {
+TEST_CASE("a preamble is adopted only if its files are unchanged") {
   Scene scene;
   const ParsedPreamblePtr parsed = Parsed(scene.disk);
   BlockingPool checks({});

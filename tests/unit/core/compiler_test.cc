@@ -13,7 +13,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-TEST_CASE("the time of a job begins once, with its first attempt") {
+TEST_CASE("the deadline of a job is set once, at its first attempt") {
   const CompileLimits limits{.time = milliseconds(5000), .memory_bytes = 7};
   const auto before = steady_clock::now();
   const CompileLimits started = limits.Started();
@@ -25,12 +25,12 @@ TEST_CASE("the time of a job begins once, with its first attempt") {
   CHECK(started.Started().deadline == started.deadline);
 }
 
-TEST_CASE("the longest possible limit does not overflow") {
+TEST_CASE("the longest possible time limit does not overflow") {
   const CompileLimits started = CompileLimits{.time = milliseconds::max()}.Started();
   CHECK(*started.deadline > steady_clock::now() + std::chrono::hours(24 * 364));
 }
 
-/// A compiler that keeps nothing.
+/// A compiler without preambles.
 class PlainCompiler final : public Compiler {
  public:
   Result<CompileOutput> Compile(const CompileJob&, const CompileLimits&, std::stop_token) override {
@@ -38,7 +38,7 @@ class PlainCompiler final : public Compiler {
   }
 };
 
-TEST_CASE("a compiler without preambles reports that") {
+TEST_CASE("Precompile returns kUnavailable for a compiler without preambles") {
   const auto kept = PlainCompiler().Precompile({}, {}, {});
   REQUIRE_FALSE(kept.ok());
   CHECK(kept.error().code == ErrorCode::kUnavailable);

@@ -21,7 +21,7 @@ inline const Peer kAlice{1000, 1000, {}, 1};
 inline const Peer kBob{1001, 1001, {}, 2};
 inline const Peer kOwner{kOwnUid, 900, {}, 3};
 
-/// A coordinator over fakes, destroyed before them.
+/// A coordinator with fakes as its parts. It is destroyed before them.
 struct CoordinatorBench {
   struct Options {
     size_t slots = 2;
@@ -31,7 +31,8 @@ struct CoordinatorBench {
     uint64_t shadow_check_every = 0;
     AnsweredBuilds* answered = nullptr;
     Cluster* cluster = nullptr;
-    /// A tier that makes no caller wait: all work before a compile is done when Build returns.
+    /// The tier below memory. With the default no caller waits for a tier: all work before a
+    /// compile is done when Start() returns.
     TierName second_tier = TierName::kArena;
   };
 
@@ -55,7 +56,7 @@ struct CoordinatorBench {
   Statistics statistics;
   EvictionLog eviction_log;
   FakePrivateEntries own;
-  /// Offset that is added to the clock of sent files.
+  /// Added to the time in the clock of `sent`.
   std::atomic<std::chrono::minutes> later{std::chrono::minutes(0)};
   const std::shared_ptr<SentContents> sent = std::make_shared<SentContents>(
       [this] { return std::chrono::steady_clock::now() + later.load(); });
@@ -66,14 +67,14 @@ struct CoordinatorBench {
 /// Compiles a source to itself.
 Result<CompileOutput> SourceAsOutput(const CompileJob& job, int call);
 
-/// Compiles a program that includes "local.h" beside it to "from " and that header's text, or to
-/// "nothing" without the header.
+/// Compiles a program that includes "local.h" beside it. The output is "from " and the header's
+/// text, or "nothing" if there is no such header.
 Result<CompileOutput> IncludesLocal(const CompileJob& job, int call);
 
 /// Returns the bytes of the artifact.
 std::string TextOf(const BuildAnswer& answer);
 
-/// Returns the request of MakeRequest("a") in this directory.
+/// Returns MakeRequest("a") with this working directory.
 std::shared_ptr<cccl_cache::BuildRequest> RequestIn(const std::string& directory);
 
 }  // namespace cccl_cache::daemon::testing

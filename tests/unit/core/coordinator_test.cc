@@ -51,7 +51,7 @@ TEST_CASE("a large request is planned on another thread, a small one on the call
   CHECK_FALSE(answered_here(1 << 20));
 }
 
-TEST_CASE("a hit on disk moves up into memory") {
+TEST_CASE("a hit on disk is copied to memory") {
   CoordinatorBench bench(SourceAsOutput, {.second_tier = TierName::kDisk});
   bench.BuildOne("a");
   bench.memory.Clear();
@@ -60,7 +60,7 @@ TEST_CASE("a hit on disk moves up into memory") {
   CHECK(bench.compiler.started() == 1);
 }
 
-TEST_CASE("a build is compiled each time and never kept if its output can hold the time") {
+TEST_CASE("a build whose output can contain the time is compiled each time and never kept") {
   CoordinatorBench bench(SourceAsOutput);
   const std::string source = "const char* now = __TIME__;";
   const BuildAnswer first = bench.BuildOne(source);
@@ -80,7 +80,7 @@ TEST_CASE("a link with a canonical name in its output is not compiled again") {
   CHECK(bench.compiler.started() == 1);
 }
 
-TEST_CASE("an output that shows canonical names is compiled again under the real paths") {
+TEST_CASE("a program whose output shows canonical names is compiled again under the real paths") {
   CoordinatorBench bench([](const CompileJob& job, int) -> Result<CompileOutput> {
     return Succeed("built from " + job.program_name);
   });
@@ -147,7 +147,7 @@ TEST_CASE("a caller that leaves while its toolchain is identified is not answere
   CHECK(bench.compiler.started() == 0);
 }
 
-TEST_CASE("stopping answers all waiters") {
+TEST_CASE("the end of the coordinator answers all waiters") {
   Answers answers;
   {
     CoordinatorBench bench(SourceAsOutput, {.slots = 1});

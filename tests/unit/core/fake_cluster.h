@@ -72,8 +72,8 @@ class FakeCluster final : public Cluster {
     const std::lock_guard lock(mutex_);
     return asked_.size();
   }
-  /// Answers a question from the entries. Returns whether that served the build; none if no entry
-  /// was found.
+  /// Answers a question with the stored entries. Returns whether they served the build; none if
+  /// there was no entry.
   std::optional<bool> Tell(const Asked& asked) {
     Cluster::Found found{.tier = tier};
     bool any = false;

@@ -52,8 +52,8 @@ class FakeDepositStore final : public DepositStore {
     return records;
   }
 
-  /// To be set while no call runs. Called during the next Get, which finds nothing, or at the start
-  /// of the next Remove.
+  /// Each is called once: `during_get` by the next Get, which finds nothing, `during_remove` at the
+  /// start of the next Remove. To be set while no call runs.
   std::function<void()> during_get;
   std::function<void()> during_remove;
   bool full = false;        ///< nothing more can be stored

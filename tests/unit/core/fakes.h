@@ -75,7 +75,7 @@ class FakeToolchains final : public Toolchains {
     std::lock_guard lock(mutex_);
     looks_needed_ = looks;
   }
-  /// Returns the number of callers that waited for this look.
+  /// Ends one look. Returns the number of callers that waited for it.
   size_t FinishLook() {
     std::vector<std::function<void()>> waiting;
     {
@@ -137,7 +137,7 @@ class FakePrecompiled final : public Precompiled {
   std::atomic<bool> usable_{true};
 };
 
-/// Each compile waits while the gate is shut, then returns the result of `behaviour` for its
+/// After Shut(), compiles wait for Open(). A compile returns the result of `behaviour` for its
 /// number.
 class FakeCompiler final : public Compiler {
  public:
@@ -174,7 +174,7 @@ class FakeCompiler final : public Compiler {
 
   using Precompilation =
       std::function<Result<std::shared_ptr<const Precompiled>>(const CompileJob&)>;
-  /// Sets the result of Precompile, which fails before that.
+  /// Sets the result of Precompile. Until then Precompile fails.
   void SetPrecompilation(Precompilation precompilation) {
     std::lock_guard lock(mutex_);
     precompilation_ = std::move(precompilation);
@@ -190,7 +190,7 @@ class FakeCompiler final : public Compiler {
     return Error{ErrorCode::kUnavailable, "nothing is kept"};
   }
 
-  /// Keeps the account's jobs apart from now on.
+  /// From now on KeepsApart() returns true for this account only.
   void KeepApart(Account account) { apart_ = account; }
   bool KeepsApart(const Toolchain&, Account account) override { return apart_ == account; }
 

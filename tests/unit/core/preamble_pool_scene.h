@@ -19,7 +19,8 @@
 
 namespace cccl_cache::daemon::testing {
 
-/// A pool over a compiler whose preambles have as many bytes as the working directory's name says.
+/// A pool with a fake compiler. The name of a job's working directory is the size of its preamble
+/// in bytes.
 class PreamblePoolScene {
  public:
   explicit PreamblePoolScene(const PreamblePool::Bounds& bounds = {}) {
@@ -44,7 +45,7 @@ class PreamblePoolScene {
   }
   ~PreamblePoolScene() { Open(); }
 
-  /// Compiles a program without the preamble, as the first or a later one.
+  /// Reports a compile without the preamble `key`. From the second one on, this requests a parse.
   void Miss(const std::string& key, const std::string& bytes = "100", uid_t uid = 1000,
             uint64_t held = 0, std::chrono::microseconds time = {}) {
     pool->Want(cccl_cache::Sha256(key), Account(uid), held, [this, bytes] {
@@ -57,13 +58,13 @@ class PreamblePoolScene {
     });
     pool->NoteMiss(cccl_cache::Sha256(key), Account(uid), time);
   }
-  /// Compiles as many programs as it takes until the preamble is wanted.
+  /// Reports as many compiles without the preamble as are needed to request a parse.
   void Want(const std::string& key, const std::string& bytes = "100", uid_t uid = 1000,
             uint64_t held = 0, std::chrono::microseconds time = {}) {
     for (int i = 0; i < 2; ++i) Miss(key, bytes, uid, held, time);
   }
-  /// Returns once the preamble "shut in" is being parsed; a whole compile of its programs takes
-  /// `time`. The parse ends at Open.
+  /// Requests the preamble "shut in", whose parse blocks until Open(). Returns when the parse has
+  /// begun. `time`: duration of a compile without this preamble.
   bool Shut(std::chrono::microseconds time = {}) {
     {
       const std::lock_guard lock(mutex_);
@@ -79,7 +80,7 @@ class PreamblePoolScene {
     changed_.notify_all();
   }
   ParsedPreamblePtr Find(const std::string& key) { return pool->Find(cccl_cache::Sha256(key)); }
-  /// Returns the sizes of the parsed preambles.
+  /// Returns the sizes of the preambles, in the order of their parses.
   std::vector<std::string> Sizes() {
     const std::lock_guard lock(mutex_);
     return sizes_;

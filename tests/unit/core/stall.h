@@ -10,10 +10,10 @@
 
 namespace cccl_cache::daemon::testing {
 
-/// A disk that hangs until it is released. Thread-safe.
+/// A disk that hangs until End(). Thread-safe.
 class Stall {
  public:
-  /// Waits until the disk is released.
+  /// A read of the disk: waits for End().
   void Enter() {
     std::unique_lock lock(mutex_);
     ++entered_;

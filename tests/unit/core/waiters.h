@@ -13,7 +13,7 @@
 
 namespace cccl_cache::daemon::testing {
 
-/// The plan of a request that can be served.
+/// Returns the plan of a valid request.
 inline std::shared_ptr<const BuildPlan> MakePlan(
     std::shared_ptr<const cccl_cache::BuildRequest> request, const PlanOptions& options = {}) {
   Result<BuildPlan> plan = PlanBuild(std::move(request), MakeToolchain(), options);
@@ -22,7 +22,7 @@ inline std::shared_ptr<const BuildPlan> MakePlan(
   return std::make_shared<const BuildPlan>(*std::move(plan));
 }
 
-/// A caller with an open ticket and its own plan.
+/// Returns a build with an open ticket and its own plan.
 inline BuildPtr MakeWaiter(FlightTable& table,
                            std::shared_ptr<const cccl_cache::BuildRequest> request,
                            const Peer& peer, BuildCoordinator::Done done) {
