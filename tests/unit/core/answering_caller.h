@@ -61,10 +61,9 @@ class AnsweringCaller {
 
   bool silent = false;
   std::map<std::string, std::string> files;
-  std::map<std::string, cccl_cache::Digest>
-      claims;  ///< by path: the digest in the answer, in place of the true one
-  std::map<std::string, std::string> refused;  ///< by path: the reason for refusing to answer
-  std::vector<std::string> asked;              ///< "/a/b.h", "/a/b.h contents"
+  std::map<std::string, cccl_cache::Digest> claims;  ///< by path: a false digest
+  std::map<std::string, std::string> refused;        ///< by path: the reason for refusing to answer
+  std::vector<std::string> asked;                    ///< "/a/b.h", "/a/b.h contents"
   std::vector<size_t> batches;
   const std::shared_ptr<SentContents> sent;
   const std::shared_ptr<FileExchange> exchange;

@@ -491,7 +491,7 @@ TEST_CASE("the kinds of all accounts together are bounded") {
       scene.Learn(KindNamed(std::to_string(i), Account(uid)), 100);
     }
     scene.Learn(KindNamed("larger", Account(uid)),
-                200);  // the account's estimate for evicted kinds
+                200);  // the estimate of evicted kinds
   }
   for (uid_t uid = 1; uid <= kAccounts; ++uid) {
     for (size_t i = 0; i < kEach; ++i) {

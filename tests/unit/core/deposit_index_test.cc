@@ -27,7 +27,7 @@ DepositRecord Record(int number, uid_t uid, uint64_t size = kCharge) {
           .used = kNow};
 }
 
-TEST_CASE("a full quota: only the user's own least recently used deposits are evicted") {
+TEST_CASE("a full quota evicts only the user's own least recently used deposits") {
   DepositIndex index({.bytes_per_uid = 3 * kCharge, .bytes = 100 * kCharge});
   CHECK(index.Add(Record(100, 2)).empty());
   for (int i = 0; i < 3; ++i) CHECK(index.Add(Record(i, 1)).empty());
@@ -39,7 +39,7 @@ TEST_CASE("a full quota: only the user's own least recently used deposits are ev
   CHECK_FALSE(index.Find(Key(1)));
 }
 
-TEST_CASE("the bytes of all users together are bounded: the largest user gives way") {
+TEST_CASE("above the limit of all users the largest user's oldest deposit is evicted") {
   DepositIndex index({.bytes_per_uid = 8 * kCharge, .bytes = 8 * kCharge});
   for (int i = 0; i < 6; ++i) CHECK(index.Add(Record(i, 1)).empty());
   for (int i = 10; i < 12; ++i) CHECK(index.Add(Record(i, 2)).empty());
@@ -48,7 +48,7 @@ TEST_CASE("the bytes of all users together are bounded: the largest user gives w
   CHECK(index.size().entries == 8);
 }
 
-TEST_CASE("many uids of one account together hold one share of the deposits") {
+TEST_CASE("all uids of an account share its limit of deposits") {
   const auto find = [](uid_t uid) { return Account(uid < 100'000 ? uid : 1000); };
   DepositIndex index({.bytes_per_uid = 8 * kCharge, .bytes = 16 * kCharge}, find);
   for (int i = 0; i < 8; ++i) CHECK(index.Add(Record(i, 1)).empty());
@@ -57,13 +57,13 @@ TEST_CASE("many uids of one account together hold one share of the deposits") {
     CHECK(gone.size() == (i < 108 ? 0 : 1));
   }
   for (int i = 0; i < 8; ++i) CHECK(index.Find(Key(i)));
-  CHECK(index.Find(Key(199)));  // a new entry is not evicted for itself
+  CHECK(index.Find(Key(199)));  // a new deposit does not evict itself
   CHECK(index.size().bytes == 16 * kCharge);
   CHECK(index.List(100'199, {}, 10).size() == 1);
   CHECK(index.List(1000, {}, 10).empty());
 }
 
-TEST_CASE("a user's light second uid does not lose its deposits to the heavy first") {
+TEST_CASE("a full account evicts deposits of its uid with the most bytes") {
   const auto find = [](uid_t uid) { return Account(uid < 100'000 ? uid : 1000); };
   DepositIndex index({.bytes_per_uid = 8 * kCharge, .bytes = 16 * kCharge}, find);
   CHECK(index.Add(Record(100, 100'000)).empty());
@@ -74,7 +74,7 @@ TEST_CASE("a user's light second uid does not lose its deposits to the heavy fir
   CHECK(index.Find(Key(101)));
 }
 
-TEST_CASE("deposits of users without a known account are kept") {
+TEST_CASE("deposits of uids without a known account are kept") {
   DepositIndex index({.bytes_per_uid = 4 * kCharge, .bytes = 16 * kCharge},
                      [](uid_t) { return std::nullopt; });
   for (int i = 0; i < 16; ++i) {
@@ -82,7 +82,7 @@ TEST_CASE("deposits of users without a known account are kept") {
   }
 }
 
-TEST_CASE("small deposits count as much as larger ones") {
+TEST_CASE("a small deposit counts as kLeastCharge bytes") {
   DepositIndex index({.bytes_per_uid = 2 * kCharge, .bytes = 100 * kCharge});
   CHECK(index.Add(Record(0, 1, 0)).empty());
   CHECK(index.Add(Record(1, 1, 1)).empty());
@@ -103,7 +103,7 @@ TEST_CASE("a stored deposit that no longer fits is dropped, and evicts no other"
   CHECK_FALSE(index.Find(Key(1)));
 }
 
-TEST_CASE("a replaced deposit counts once, for the user of the last one") {
+TEST_CASE("a replaced deposit counts once, for the user of the last Add") {
   DepositIndex index({.bytes_per_uid = 10 * kCharge, .bytes = 10 * kCharge});
   CHECK(index.Add(Record(0, 1, 2 * kCharge)).empty());
   CHECK(index.Add(Record(0, 2, 3 * kCharge)).empty());
@@ -113,7 +113,7 @@ TEST_CASE("a replaced deposit counts once, for the user of the last one") {
   CHECK(index.List(2, {}, 10).size() == 1);
 }
 
-TEST_CASE("two users: each lists and removes its own deposits, and learns nothing of others'") {
+TEST_CASE("a user lists and removes only its own deposits") {
   DepositIndex index({});
   CHECK(index.Add(Record(0, 1)).empty());
   CHECK(index.List(2, {}, 10).empty());
@@ -141,7 +141,7 @@ TEST_CASE("a listing comes in pages, in the order of the keys") {
   for (size_t i = 1; i < all.size(); ++i) CHECK(all[i - 1].key < all[i].key);
 }
 
-TEST_CASE("a use is recorded once an hour") {
+TEST_CASE("a use is recorded at most once an hour") {
   DepositIndex index({});
   CHECK(index.Add(Record(0, 1)).empty());
   CHECK_FALSE(index.Use(Key(0), kNow + std::chrono::minutes(59)));

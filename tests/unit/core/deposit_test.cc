@@ -22,14 +22,14 @@ DepositRecord Record() {
           .used = std::chrono::sys_seconds(std::chrono::seconds(1'700'000'100))};
 }
 
-TEST_CASE("the form of a stored deposit does not change") {
+TEST_CASE("the encoding of a deposit does not change") {
   CHECK(Sha256(EncodeDepositContents(Sha256("key"), std::string("a\0b", 3))).Hex() ==
         "38a5ed5e9ef43ef4fc7b145db544a79fb4bb421703af527f9d5a0cf7eddcff65");
   CHECK(Sha256(EncodeDepositRecord(Record())).Hex() ==
         "774f34178193201ccde69b4caa8c70ba0bfa88d089ca303b1999bdcb312b0516");
 }
 
-TEST_CASE("a deposit's contents come back as they were") {
+TEST_CASE("decoded contents of a deposit equal the encoded ones") {
   for (const std::string& contents :
        {std::string(), std::string("a\0b", 3), std::string(9000, 'x')}) {
     const auto back =
@@ -39,7 +39,7 @@ TEST_CASE("a deposit's contents come back as they were") {
   }
 }
 
-TEST_CASE("a deposit's record comes back as it was") {
+TEST_CASE("a decoded record of a deposit equals the encoded one") {
   const auto back = DecodeDepositRecord(Record().key, EncodeDepositRecord(Record()));
   REQUIRE(back);
   CHECK(back->key == Record().key);
@@ -52,7 +52,7 @@ TEST_CASE("a deposit's record comes back as it was") {
   CHECK(back->used == Record().used);
 }
 
-TEST_CASE("a deposit under another key, cut, lengthened or with any bit flipped is refused") {
+TEST_CASE("a deposit with another key, another length or a flipped bit is refused") {
   const std::string contents = EncodeDepositContents(Record().key, "contents");
   const std::string record = EncodeDepositRecord(Record());
   CHECK(DecodeDepositContents(Sha256("another"), contents) == nullptr);

@@ -30,12 +30,12 @@ DepositClaim Claim(const std::string& name, uid_t uid = 1) {
           .name_space = "n"};
 }
 
-/// Deposits over a fake store. Leases expire by the real clock.
+/// Deposits with a fake store. Leases expire by the real clock.
 struct Scene {
   explicit Scene(FakeDepositStore& in, Deposits::Options options = {}, Cluster* cluster = nullptr)
       : deposits(std::move(options), {in, statistics, {}, cluster}) {}
 
-  /// Acquires for a caller that gets its answer at once: "lease", the contents, or "refused".
+  /// Calls Acquire and waits for the answer: "lease", the contents, or "refused".
   std::string Ask(const DepositClaim& claim) {
     waiter = deposits.NewSeat();
     const auto told = std::make_shared<std::promise<LeaseNews>>();
@@ -65,7 +65,7 @@ struct Scene {
   uint64_t fence = 0;
 };
 
-TEST_CASE("an inserted deposit is its user's, as if it were deposited with the same fields") {
+TEST_CASE("only the user of an inserted deposit gets it, by the key of its fields") {
   FakeDepositStore store;
   Scene scene(store);
   const auto fields = cccl_cache::DepositFieldsDigest({{"a", "1"}});
@@ -94,7 +94,7 @@ TEST_CASE("a deposit that does not fit, or finds no room, is not inserted") {
   CHECK(scene.deposits.gauges().kept.entries == 0);
 }
 
-TEST_CASE("leases and deposits wait until the daemon's run is counted") {
+TEST_CASE("Counted reads the store again, and leases are granted only after it succeeded") {
   FakeDepositStore store;
   Scene(store).Deposit(Claim("a"), "bytes");
   store.unreadable = true;
@@ -114,7 +114,7 @@ TEST_CASE("leases and deposits wait until the daemon's run is counted") {
   scene.deposits.Leave(scene.waiter);
 }
 
-TEST_CASE("a corrupt deposit is a miss, and forgotten") {
+TEST_CASE("a corrupt deposit is a miss, and is removed") {
   FakeDepositStore store;
   Scene scene(store);
   scene.Deposit(Claim("a"), "bytes");
@@ -126,7 +126,7 @@ TEST_CASE("a corrupt deposit is a miss, and forgotten") {
   CHECK(scene.Ask(Claim("a")) == "again");
 }
 
-TEST_CASE("an unreadable deposit is a miss, and kept") {
+TEST_CASE("an unreadable deposit is a miss, and is kept") {
   FakeDepositStore store;
   Scene scene(store);
   scene.Deposit(Claim("a"), "bytes");
@@ -144,7 +144,7 @@ TEST_CASE("an unreadable deposit is a miss, and kept") {
   CHECK(*scene.deposits.Verify(key));  // the deposit is gone
 }
 
-TEST_CASE("a key without a deposit costs no look at the disk") {
+TEST_CASE("a key without a deposit causes no disk read") {
   FakeDepositStore store;
   Scene scene(store);
   CHECK(scene.Ask(Claim("a")) == "lease");
@@ -165,7 +165,7 @@ TEST_CASE("a deposit larger than the quota is refused with the setting's name") 
   CHECK(std::holds_alternative<Ok>(scene.Publish(Claim("a"), "smaller")));
 }
 
-TEST_CASE("lowered limits hold after a restart") {
+TEST_CASE("deposits above lowered limits are evicted at the next start") {
   FakeDepositStore store;
   {
     Scene scene(store);
@@ -175,11 +175,11 @@ TEST_CASE("lowered limits hold after a restart") {
   CHECK(store.size() == 2);
 }
 
-TEST_CASE("a caller that gets the lease after a publication elsewhere gets that deposit") {
+TEST_CASE("a waiting caller gets the deposit that the holder of the lease publishes") {
   FakeDepositStore store;
   Scene scene(store);
   scene.Deposit(Claim("a"), "bytes");
-  // The look-up before the lease missed it.
+  // Without the deposit, the next caller gets the lease.
   REQUIRE(scene.deposits.Remove(Claim("a").key, 1));
   REQUIRE(scene.Ask(Claim("a")) == "lease");
   const auto holder = scene.waiter;
@@ -194,7 +194,7 @@ TEST_CASE("a caller that gets the lease after a publication elsewhere gets that 
   scene.deposits.Leave(holder);
 }
 
-TEST_CASE("a stalled disk does not delay the thread of a deposit's caller") {
+TEST_CASE("Acquire does not wait for a stalled disk") {
   FakeDepositStore store;
   testing::Stall stall;
   Scene scene(store);
@@ -212,7 +212,7 @@ TEST_CASE("a stalled disk does not delay the thread of a deposit's caller") {
   REQUIRE(answer.wait_for(testing::kPatience) == std::future_status::ready);
 }
 
-TEST_CASE("a caller gets the error of a stalled disk while other reads of its user hang") {
+TEST_CASE("a caller gets an error if its disk read, or other reads of its user, hang") {
   FakeDepositStore store;
   testing::Stall stall;
   Scene scene(store, {.disk_patience = milliseconds(20)});
@@ -233,10 +233,10 @@ TEST_CASE("a caller gets the error of a stalled disk while other reads of its us
   stall.End();
 }
 
-TEST_CASE("a caller that leaves while the disk is read for it keeps no lease") {
+TEST_CASE("a caller that leaves during its disk read keeps no lease") {
   FakeDepositStore store;
   testing::Stall stall;
-  // A silent holder loses its lease, but not within this time.
+  // A lease without heartbeats expires, but not during this test.
   Scene scene(store, {.limits = {.heartbeat = 2 * testing::kPatience}});
   scene.Deposit(Claim("a"), "bytes");
   store.during_get = [&] { stall.Enter(); };  // finds nothing, so the caller would get the lease
@@ -250,14 +250,15 @@ TEST_CASE("a caller that leaves while the disk is read for it keeps no lease") {
   scene.deposits.Leave(scene.waiter);
 }
 
-TEST_CASE("a holder for whom the disk is read does not lose its lease by silence") {
+TEST_CASE("a lease does not expire while the disk is read for its holder") {
   FakeDepositStore store;
   testing::Stall stall;
   // Time stands still, so that a slow thread does not lose its lease before it can publish.
   std::atomic<std::chrono::steady_clock::time_point> now = std::chrono::steady_clock::now();
   Scene scene(store, {.limits = {.heartbeat = milliseconds(1)}, .now = [&] { return now.load(); }});
   scene.Deposit(Claim("a"), "bytes");
-  // Found neither by the first look-up nor, with the lease, before another holder's was lost.
+  // The first look-up finds nothing. The look-up with the lease stalls until the lease on "b" has
+  // expired.
   store.during_get = [&] {
     REQUIRE(scene.deposits.Remove(Claim("a").key, 1));
     scene.Deposit(Claim("a"), "anew");
@@ -274,7 +275,7 @@ TEST_CASE("a holder for whom the disk is read does not lose its lease by silence
   scene.deposits.Acquire(scene.deposits.NewSeat(), Claim("b"), [&](const LeaseNews& news) {
     if (std::holds_alternative<LeaseLost>(news)) lost.set_value();
   });
-  now = now.load() + std::chrono::seconds(1);  // both have been silent for too long
+  now = now.load() + std::chrono::seconds(1);  // too long without a heartbeat for both holders
   REQUIRE(lost.get_future().wait_for(testing::kPatience) == std::future_status::ready);
   stall.End();
   REQUIRE(answer.wait_for(testing::kPatience) == std::future_status::ready);
@@ -282,7 +283,7 @@ TEST_CASE("a holder for whom the disk is read does not lose its lease by silence
   scene.deposits.Leave(waiter);
 }
 
-TEST_CASE("a miss removes nothing that was published meanwhile") {
+TEST_CASE("a miss does not remove a deposit that was published during its look-up") {
   FakeDepositStore store;
   Scene scene(store);
   scene.Deposit(Claim("a"), "bytes");
@@ -294,14 +295,15 @@ TEST_CASE("a miss removes nothing that was published meanwhile") {
   CHECK(scene.deposits.gauges().kept.entries == 1);
 }
 
-TEST_CASE("a removal in progress removes nothing that is published meanwhile") {
+TEST_CASE("Remove does not remove a deposit that is published meanwhile") {
   FakeDepositStore store;
   Scene scene(store);
   scene.Deposit(Claim("a"), "bytes");
   std::future<void> published;
   store.during_remove = [&] {
     published = std::async(std::launch::async, [&] { scene.Deposit(Claim("a"), "anew"); });
-    // The publication must wait for the removal; if it did not, it would be done by now.
+    // The publication must wait for the removal. Otherwise the publication would end within this
+    // time.
     published.wait_for(milliseconds(200));
   };
   REQUIRE(scene.deposits.Remove(Claim("a").key, 1));
@@ -309,7 +311,7 @@ TEST_CASE("a removal in progress removes nothing that is published meanwhile") {
   CHECK(scene.Ask(Claim("a")) == "anew");
 }
 
-TEST_CASE("a deposit without room in the store reaches the waiters, and evicts nothing") {
+TEST_CASE("a deposit that the store can't keep reaches the waiters, and evicts nothing") {
   FakeDepositStore store;
   Scene scene(store, {.limits = {.bytes_per_uid = DepositIndex::kLeastCharge}});
   scene.Deposit(Claim("kept"), "kept");
@@ -337,7 +339,7 @@ DepositClaim OfGroup(gid_t gid, const std::string& name, uid_t uid = 1) {
 
 constexpr uint64_t kSharedBytes = 100;
 
-/// A node on which the groups have these gids, and a caller that is answered when the test decides.
+/// A node with these shared groups by gid, and the answers to one caller.
 struct Node {
   Node(testing::FakeCluster& others, std::map<gid_t, std::string> groups, DepositLimits limits = {})
       : scene(store,
@@ -372,7 +374,7 @@ void DepositElsewhere(testing::FakeCluster& nodes, const DepositClaim& claim,
   nodes.reachable = true;
 }
 
-TEST_CASE("a group's deposit of one node is found by members on another node") {
+TEST_CASE("a shared group's deposit is found on another node by the group's name") {
   testing::FakeCluster nodes;
   DepositElsewhere(nodes, OfGroup(7, "a"), "bytes", {{7, "lab"}});
   Node other(nodes, {{9, "lab"}});
@@ -409,7 +411,7 @@ TEST_CASE("a deposit above the shared limit stays on its node") {
   CHECK(nodes.entries().size() == 1);
 }
 
-TEST_CASE("a deposit for one shared group is not found for another, even of the same number") {
+TEST_CASE("a deposit for one shared group is not found for another, even with the same gid") {
   testing::FakeCluster nodes;
   DepositElsewhere(nodes, OfGroup(7, "a"), "bytes", {{7, "lab"}});
   Node other(nodes, {{7, "office"}, {9, "lab"}});
@@ -419,7 +421,7 @@ TEST_CASE("a deposit for one shared group is not found for another, even of the 
   CHECK(other.HasLease());
 }
 
-TEST_CASE("a caller gets its lease if no node answers, and late answers change nothing") {
+TEST_CASE("a caller gets the lease if no node has the deposit, and late answers change nothing") {
   testing::FakeCluster nodes;
   DepositElsewhere(nodes, OfGroup(7, "a"), "bytes", {{7, "lab"}});
   Node node(nodes, {{7, "lab"}});
@@ -466,7 +468,7 @@ TEST_CASE("if the caller that queries other nodes leaves, the next waiter querie
   CHECK(first.Contents() == "bytes");
 }
 
-TEST_CASE("a removal also removes the user's deposit from the shared Redis") {
+TEST_CASE("Remove also removes the user's deposit from the cluster") {
   testing::FakeCluster nodes;
   Node node(nodes, {{7, "lab"}});
   nodes.reachable = false;
@@ -477,7 +479,7 @@ TEST_CASE("a removal also removes the user's deposit from the shared Redis") {
   CHECK(nodes.entries().empty());
 }
 
-TEST_CASE("deposits of other nodes count on the caller's quota") {
+TEST_CASE("deposits of other nodes count toward the caller's quota") {
   testing::FakeCluster nodes;
   constexpr uint64_t kOne = DepositIndex::kLeastCharge;
   for (const char* name : {"a", "b", "c"}) {

@@ -57,11 +57,11 @@ TEST_CASE("each different field is reported with its old and new value") {
     expected = {DifferenceField::kSource, "k.cu", Sha256("source").Hex(),
                 Sha256("edited").Hex(),   10,     11};
   }
-  SECTION("an added header") {
+  SECTION("a changed inline header") {
     is.headers[0] = {"a.h", Sha256("b"), 4, 0};
     expected = {DifferenceField::kInlineHeader, "a.h", Sha256("a").Hex(), Sha256("b").Hex(), 3, 4};
   }
-  SECTION("a removed header") {
+  SECTION("a removed inline header") {
     is.headers.clear();
     expected = {DifferenceField::kInlineHeader, "a.h", Sha256("a").Hex(), "", 3, 0};
   }
@@ -100,7 +100,7 @@ TEST_CASE("directories that the fingerprint does not distinguish are no differen
             {DifferenceField::kDirectory, "the working directory", "", "/elsewhere"}});
 }
 
-TEST_CASE("an added or removed directory is reported, and those after it are not") {
+TEST_CASE("an added or removed directory is reported, and the directories after it are not") {
   PastBuild was = Kernel();
   was.directories.push_back({"/cuda/include/", "toolchain 0", "/cuda/include"});
   was.directories.push_back({"/cuda/include/cccl/", "toolchain 1", "/cuda/include/cccl"});
@@ -115,7 +115,7 @@ TEST_CASE("an added or removed directory is reported, and those after it are not
         std::vector<Difference>{{DifferenceField::kDirectory, "empty/", "empty/", ""}});
 }
 
-TEST_CASE("inputs of a link differ by contents, by kind, by number and by order") {
+TEST_CASE("inputs of a link differ by contents, form, number and order") {
   PastBuild was;
   was.kind = cccl_cache::BuildKind::kLink;
   was.inputs = {{"a.ptx", Sha256("a"), 0, 2}, {"b.ptx", Sha256("b"), 0, 2}};
@@ -156,7 +156,7 @@ TEST_CASE("a file is reported under the client's own name with both digests") {
   CHECK(found[0].was == "absent");
 }
 
-TEST_CASE("the nearest build is the one of the same program with the lightest differences") {
+TEST_CASE("the nearest build is the one of the same program that differs least") {
   PastBuild other_option = Kernel();
   other_option.options.emplace_back("-lineinfo");
   PastBuild other_source = other_option;
@@ -178,8 +178,7 @@ TEST_CASE("the nearest build is the one of the same program with the lightest di
   CHECK(Nearest(unlike, Kernel()) == nullptr);
 }
 
-TEST_CASE(
-    "a build in another place with paths in its output is nearer than one with another option") {
+TEST_CASE("a build that differs only in its directories is nearer than one with another option") {
   PastBuild asked = Kernel();
   asked.path_dependent = true;
   asked.path_options = {"--generate-line-info"};
@@ -200,14 +199,14 @@ TEST_CASE(
   CHECK(WhyPathsCount(twin, asked, differences).find("__FILE__") != std::string::npos);
   CHECK(WhyPathsCount(twin, asked, {}).empty());
   CHECK(WhyPathsCount(Kernel(), asked, differences).empty());
-  // With absolute names all of them differ, but count as one move.
+  // Both directories differ, but they count as one difference.
   twin.working_directory = asked.working_directory;
   const auto absolute = Kept(twin);
   CHECK(Differences(twin, asked).size() == 2);
   CHECK(Nearest(std::vector<PastBuildPtr>{Kept(Kernel()), absolute}, asked) == absolute);
 }
 
-TEST_CASE("a program under another name is known by its source") {
+TEST_CASE("a program under another name is recognised by its source") {
   PastBuild renamed = Kernel();
   renamed.program = "l.cu";
   CHECK(Nearest(std::vector<PastBuildPtr>{Kept(renamed)}, Kernel()) != nullptr);

@@ -54,7 +54,7 @@ TEST_CASE("a decoded entry equals the encoded artifact") {
   CHECK(decoded->compile_time == sample.compile_time);
 }
 
-TEST_CASE("LTO-IR compiled with a precompiled header stays marked, and no other is") {
+TEST_CASE("LTO-IR with a precompiled header stays marked, and other parts stay unmarked") {
   for (const bool precompiled : {true, false}) {
     Artifact artifact = Sample();
     artifact.parts[1] = {ArtifactKind::kLtoIr, "ir", Sha256("ir"), precompiled};
@@ -66,7 +66,7 @@ TEST_CASE("LTO-IR compiled with a precompiled header stays marked, and no other 
   }
 }
 
-TEST_CASE("an artifact without parts, names or log is an entry too") {
+TEST_CASE("an artifact without parts, names or log can be encoded and decoded") {
   const ArtifactPtr decoded = DecodeEntry(kKey, EncodeEntry(kKey, Artifact{}));
   REQUIRE(decoded);
   CHECK(decoded->parts.empty());
@@ -96,7 +96,7 @@ TEST_CASE("an entry cut short anywhere is a miss") {
   }
 }
 
-TEST_CASE("bytes after the entry are a miss, even with a right checksum") {
+TEST_CASE("an entry with bytes after it is a miss, even with a correct checksum") {
   const std::string entry = EncodeEntry(kKey, Sample());
   CHECK_FALSE(DecodeEntry(kKey, entry + "x"));
   std::string longer = entry;
@@ -104,7 +104,7 @@ TEST_CASE("bytes after the entry are a miss, even with a right checksum") {
   CHECK_FALSE(DecodeEntry(kKey, Resealed(longer)));
 }
 
-TEST_CASE("lengths and counts beyond the end are a miss, even with a right checksum") {
+TEST_CASE("an entry with lengths beyond its end is a miss, even with a correct checksum") {
   const std::string entry = EncodeEntry(kKey, Sample());
   for (size_t at = kBodyStart; at < entry.size() - 32; ++at) {
     for (size_t width : {size_t{1}, size_t{4}, size_t{8}}) {
@@ -122,7 +122,7 @@ TEST_CASE("lengths and counts beyond the end are a miss, even with a right check
   CHECK_FALSE(DecodeEntry(kKey, Resealed(hostile)));
 }
 
-TEST_CASE("more names than a request can ask for, or more parts than there are kinds, are a miss") {
+TEST_CASE("an entry with too many names or parts is a miss") {
   Artifact artifact = Sample();
   artifact.lowered_names.assign(kMaxListed, {"f", "g"});
   CHECK(DecodeEntry(kKey, EncodeEntry(kKey, artifact)) != nullptr);
@@ -135,7 +135,7 @@ TEST_CASE("more names than a request can ask for, or more parts than there are k
   CHECK(DecodeEntry(kKey, EncodeEntry(kKey, artifact)) == nullptr);
 }
 
-TEST_CASE("an unknown kind of artifact is a miss") {
+TEST_CASE("an entry with an unknown kind of artifact is a miss") {
   Artifact artifact = Sample();
   for (int kind : {0, 6, 255}) {
     artifact.parts[0].kind = static_cast<ArtifactKind>(kind);
@@ -143,7 +143,7 @@ TEST_CASE("an unknown kind of artifact is a miss") {
   }
 }
 
-TEST_CASE("another format version is a miss") {
+TEST_CASE("an entry of another format version is a miss") {
   std::string entry = EncodeEntry(kKey, Sample());
   entry[8] = 2;
   CHECK_FALSE(DecodeEntry(kKey, Resealed(entry)));

@@ -25,7 +25,7 @@ TEST_CASE("an eviction is known with its cause and time until too many follow") 
   CHECK(eviction_log.Find(Key(2)));
 }
 
-TEST_CASE("many evictions do not displace corrupt entries") {
+TEST_CASE("many evictions do not displace records of corrupt entries") {
   EvictionLog eviction_log(2);
   eviction_log.Note(Key(0), EvictionCause::kCorrupt);
   for (int i = 1; i < 100; ++i) eviction_log.Note(Key(i), EvictionCause::kEvicted);
@@ -76,7 +76,7 @@ TEST_CASE("the number of serialised evictions is bounded for each cause, and the
   CHECK(after.Find(Key(kMax + 1)));
 }
 
-TEST_CASE("notes of this run are not overwritten by those of an earlier one") {
+TEST_CASE("Restore does not overwrite evictions of this run") {
   EvictionLog before;
   before.Note(Key(1), EvictionCause::kEvicted);
   EvictionLog after;

@@ -36,7 +36,7 @@ TEST_CASE("a failure is remembered for its lifetime and no longer") {
   CHECK_FALSE(memory.Find(Sha256("a")));
 }
 
-TEST_CASE("an expired entry makes room before anything else") {
+TEST_CASE("an expired entry is evicted before any other") {
   Clock::time_point now{};
   ExpiringCache<int> memory(std::chrono::seconds(60), kCapacity, [&] { return now; });
   memory.Remember(Key(kAlice, 1), kAlice, 1, kShare / 2);
@@ -47,7 +47,7 @@ TEST_CASE("an expired entry makes room before anything else") {
   CHECK(memory.Find(Key(kAlice, 3)) == 3);
 }
 
-TEST_CASE("a user's oldest failure makes room for the next one") {
+TEST_CASE("a full share evicts the user's oldest failure") {
   ExpiringCache<int> memory(std::chrono::seconds(60), kCapacity, Never);
   for (int i = 0; i < 4; ++i) memory.Remember(Key(kAlice, i), kAlice, i, 0);
   memory.Remember(Key(kAlice, 0), kAlice, 10, 0);
@@ -65,7 +65,7 @@ TEST_CASE("one user's many failures evict none of another's") {
   CHECK(memory.Find(Key(kAlice, 999)) == 999);
 }
 
-TEST_CASE("when the cache is full, the account with the most bytes makes room") {
+TEST_CASE("a full cache evicts an entry of the account with the most bytes") {
   ExpiringCache<int> memory(std::chrono::seconds(60), kCapacity, Never);
   const uid_t heavy_users = ExpiringCache<int>::kShares - 1;
   for (uid_t uid = 0; uid < heavy_users; ++uid) {
@@ -79,10 +79,10 @@ TEST_CASE("when the cache is full, the account with the most bytes makes room") 
   CHECK_FALSE(memory.Find(Key(Account(0), 0)));
 }
 
-TEST_CASE("many uids of one account together have one share of the cache") {
+TEST_CASE("all uids of an account together have one share of the cache") {
   ExpiringCache<int> memory(std::chrono::seconds(60), kCapacity, Never);
   for (int i = 0; i < 4; ++i) memory.Remember(Key(kBob, i), kBob, i, 0);
-  // Peers of many uids, all counted as Alice.
+  // Peers with many uids, all charged to Alice's account.
   for (uid_t uid = 100'000; uid < 101'000; ++uid) {
     const Peer peer{.uid = uid, .counted_as = kAlice};
     memory.Remember(Key(Account(uid), 0), peer.account(), 1, 0);

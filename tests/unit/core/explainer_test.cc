@@ -26,7 +26,7 @@ using testing::MakeRequest;
 using testing::SourceAsOutput;
 using testing::Succeed;
 
-// Includes "local.h" beside it, then outputs its source.
+// Compiles a program that includes "local.h" beside it. The output is the program's source.
 Result<CompileOutput> IncludesLocal(const CompileJob& job, int call) {
   const std::string directory = job.program_name.starts_with('/')
                                     ? job.program_name.substr(0, job.program_name.rfind('/'))
@@ -59,7 +59,8 @@ Explanation Explain(CoordinatorBench& bench, const std::string& source, const Pe
   return Explain(bench, MakeRequest(source), peer);
 }
 
-// On another thread, because this one may be gRPC's and the disk is read.
+// ExplainKey reads the disk, so the answer must come on another thread: the caller's thread may be
+// gRPC's.
 Result<Explanation> AskKey(CoordinatorBench& bench, const cccl_cache::DigestPrefix& key,
                            const Peer& peer) {
   std::promise<Result<Explanation>> promise;
@@ -92,8 +93,7 @@ void Forget(CoordinatorBench& bench) {
   bench.disk.Clear();
 }
 
-TEST_CASE(
-    "a program that was never built is never seen, then a hit, and nothing is compiled for it") {
+TEST_CASE("Explain reports a program as never seen, then as a hit, and compiles nothing") {
   CoordinatorBench bench(SourceAsOutput);
   CHECK(Explain(bench, "a").verdict == Verdict::kNeverSeen);
   bench.BuildOne("a");
@@ -129,7 +129,7 @@ TEST_CASE("a different option is reported with the nearest build") {
   CHECK_FALSE(before.since);
 }
 
-TEST_CASE("a copy of the directory differs by the option that shows paths") {
+TEST_CASE("a build in a copied directory differs by its path, and the reason names the option") {
   CoordinatorBench bench(SourceAsOutput);
   bench.BuildOne("a");
   const auto twin = bench.Ask(WithOption("-lineinfo"));
@@ -224,7 +224,7 @@ TEST_CASE("an evicted artifact or manifest of a build with files is reported") {
   CHECK(Explain(bench, "a").verdict == Verdict::kEvicted);
 }
 
-TEST_CASE("an uncacheable build is reported with the reason, by the request or by a file") {
+TEST_CASE("an uncacheable build is reported with the reason in the request or a file") {
   CoordinatorBench bench(IncludesLocal);
   const Explanation by_request = Explain(bench, "const char* t = __TIME__;");
   CHECK(by_request.verdict == Verdict::kUncacheable);
@@ -277,7 +277,7 @@ TEST_CASE("an entry dropped by a shadow check is reported") {
   CHECK(ExplainKey(bench, built.key).verdict == Verdict::kShadowCheck);
 }
 
-TEST_CASE("for a received artifact without a remembered compile, the entry's state is reported") {
+TEST_CASE("ExplainKey reports an entry's state to a user that received it but did not compile it") {
   testing::FakeAnswered answered;
   CoordinatorBench bench(SourceAsOutput, {.answered = &answered});
   const BuildAnswer built = bench.BuildOne("a", kAlice);
@@ -323,7 +323,7 @@ TEST_CASE("the first digits of a key suffice if the user has no other key with t
   CHECK(ExplainKey(bench, built.key, kAlice).verdict == Verdict::kNeverSeen);
 }
 
-TEST_CASE("an entry on the disk that does not verify is no hit, and is reported as corrupt") {
+TEST_CASE("an entry on the disk with a wrong checksum is reported as corrupt, not as a hit") {
   CoordinatorBench bench(SourceAsOutput, {.second_tier = TierName::kDisk});
   const BuildAnswer built = bench.BuildOne("a");
   bench.memory.Clear();
@@ -340,7 +340,7 @@ TEST_CASE("an entry on the disk that does not verify is no hit, and is reported 
   CHECK(explanation.since);
 }
 
-TEST_CASE("a question that can't be planned is answered with the error") {
+TEST_CASE("Explain returns the error of a request that can't be planned") {
   CoordinatorBench bench(SourceAsOutput);
   auto request = MakeRequest("a");
   request->toolchain.major = 99;
@@ -349,7 +349,7 @@ TEST_CASE("a question that can't be planned is answered with the error") {
   CHECK(answer.error().code == ErrorCode::kToolchainNotFound);
 }
 
-TEST_CASE("a question waits for a toolchain that is being identified") {
+TEST_CASE("Explain waits for a toolchain that is being identified") {
   CoordinatorBench bench(SourceAsOutput);
   bench.toolchains.NeedLooks(1);
   std::promise<Result<Explanation>> promise;
@@ -363,7 +363,7 @@ TEST_CASE("a question waits for a toolchain that is being identified") {
   CHECK(answer.get()->verdict == Verdict::kNeverSeen);
 }
 
-TEST_CASE("a question that still waits when the daemon ends gets an error") {
+TEST_CASE("a waiting Explain call gets an error when the coordinator ends") {
   CoordinatorBench bench(SourceAsOutput);
   bench.toolchains.NeedLooks(1);
   std::optional<Result<Explanation>> answer;
@@ -375,7 +375,7 @@ TEST_CASE("a question that still waits when the daemon ends gets an error") {
   CHECK((*answer).error().code == ErrorCode::kUnavailable);
 }
 
-TEST_CASE("a question is dropped when its caller leaves, and does not delay the daemon's end") {
+TEST_CASE("an Explain call whose caller has left is dropped, and does not delay Drain") {
   CoordinatorBench bench(SourceAsOutput);
   bench.toolchains.NeedLooks(1);
   bool answered = false;
@@ -404,7 +404,7 @@ TEST_CASE("an explain request counts as no build, no hit and no miss") {
   CHECK(counts() == before);
 }
 
-TEST_CASE("without other nodes an explanation reports the tier as not configured") {
+TEST_CASE("without other nodes Explain reports the remote tier as not configured") {
   CoordinatorBench bench(SourceAsOutput);
   CHECK(Explain(bench, "a").tiers.back().tier == TierName::kRemote);
   CHECK(Explain(bench, "a").tiers.back().finding == TierFinding::kNotConfigured);

@@ -18,7 +18,7 @@
 namespace cccl_cache::daemon::fair_queue_test {
 namespace {
 
-// Records the order in which items run; the first item holds the only slot until Release.
+// Records the order in which items start. Each item runs until End(item) or Release().
 class Recorder {
  public:
   void Run(uint64_t item) {
@@ -109,7 +109,7 @@ TEST_CASE("an item of two users runs once, at its better place in their queues")
   CHECK(line.queue.waiting() == 0);
 }
 
-TEST_CASE("an account without a running item gets a slot soon although others hold all") {
+TEST_CASE("an account without a running item gets a relief slot if others hold all slots") {
   Recorder recorder;
   FairQueue queue({.slots = 1, .relief_slots = 1, .relief_after = std::chrono::milliseconds(1)},
                   [&](uint64_t item) { recorder.Run(item); });
@@ -124,7 +124,7 @@ TEST_CASE("an account without a running item gets a slot soon although others ho
   CHECK(recorder.Wait(5).size() == 5);
 }
 
-TEST_CASE("a user's interactive items go first and warm-ups last, each in the order they came") {
+TEST_CASE("a user's interactive items go first and warm-ups last, each in order of arrival") {
   Line line;
   uint64_t item = 0;
   for (const auto priority : {kWarmUp, kNormal, kInteractive, kWarmUp, kNormal, kInteractive}) {
@@ -134,7 +134,7 @@ TEST_CASE("a user's interactive items go first and warm-ups last, each in the or
   CHECK(line.recorder.Wait(7) == std::vector<uint64_t>{1000, 3, 6, 2, 5, 1, 4});
 }
 
-TEST_CASE("a user's interactive items precede only that user's others") {
+TEST_CASE("a user's interactive items precede only other items of that user") {
   Line line;
   for (uint64_t item : {1, 2}) CHECK(line.queue.Add(item, Account(7)).ok());
   for (uint64_t item : {10, 11}) CHECK(line.queue.Add(item, Account(8), kInteractive).ok());
@@ -142,7 +142,7 @@ TEST_CASE("a user's interactive items precede only that user's others") {
   CHECK(line.recorder.Wait(5) == std::vector<uint64_t>{1000, 1, 10, 2, 11});
 }
 
-TEST_CASE("a user with warm-ups alone has a turn when no other items wait") {
+TEST_CASE("a user with only warm-ups gets a turn when no other items wait") {
   Line line;
   for (uint64_t item : {1, 2}) CHECK(line.queue.Add(item, Account(7), kWarmUp).ok());
   CHECK(line.queue.Add(10, Account(8), kWarmUp).ok());
@@ -151,7 +151,7 @@ TEST_CASE("a user with warm-ups alone has a turn when no other items wait") {
   CHECK(line.recorder.Wait(6) == std::vector<uint64_t>{1000, 11, 12, 1, 10, 2});
 }
 
-TEST_CASE("an item is overtaken by at most a queue's length of later ones of the next priority") {
+TEST_CASE("at most `per_uid` later items of the next priority overtake an item") {
   Line line(3);
   for (const auto& [item, priority] : {std::pair(1, kWarmUp), {2, kNormal}, {3, kInteractive}}) {
     CHECK(line.queue.Add(item, Account(7), priority).ok());
@@ -167,7 +167,7 @@ TEST_CASE("an item is overtaken by at most a queue's length of later ones of the
   CHECK(line.recorder.Wait(9) == std::vector<uint64_t>{1000, 3, 4, 2, 5, 6, 1, 7, 8});
 }
 
-TEST_CASE("an interactive item precedes its user's others even if turns are rare") {
+TEST_CASE("an interactive item precedes its user's other items even if turns are rare") {
   Line line;
   for (uint64_t item : {1, 2}) CHECK(line.queue.Add(item, Account(7)).ok());
   for (uint64_t user = 20; user < 30; ++user) CHECK(line.queue.Add(user, Account(user)).ok());
@@ -178,7 +178,7 @@ TEST_CASE("an interactive item precedes its user's others even if turns are rare
   CHECK(order[12] == 1);
 }
 
-TEST_CASE("a user's warm-ups get one turn at a time among other users") {
+TEST_CASE("a user's warm-ups get one turn after `turns_of_others` turns of other users") {
   Line line;
   for (uint64_t item : {1, 2}) CHECK(line.queue.Add(item, Account(7), kWarmUp).ok());
   for (uint64_t item = 10; item < 18; ++item) CHECK(line.queue.Add(item, Account(8)).ok());
@@ -187,7 +187,7 @@ TEST_CASE("a user's warm-ups get one turn at a time among other users") {
         std::vector<uint64_t>{1000, 10, 11, 12, 1, 13, 14, 15, 2, 16, 17});
 }
 
-TEST_CASE("a waiting item rises when its user joins with a higher priority") {
+TEST_CASE("a waiting item rises when its user adds it again with a higher priority") {
   Line line;
   for (uint64_t item : {1, 2, 3}) CHECK(line.queue.Add(item, Account(7), kWarmUp).ok());
   CHECK(line.queue.Add(4, Account(7)).ok());
@@ -222,7 +222,7 @@ TEST_CASE("a warm-up gets no relief slot") {
   CHECK(recorder.Wait(3).back() == 10);
 }
 
-TEST_CASE("an item wakes one slot") {
+TEST_CASE("an added item wakes only one slot's thread") {
   constexpr size_t kItems = 200;
   const auto sleeps = [] {
     rusage usage = {};
@@ -239,11 +239,12 @@ TEST_CASE("an item wakes one slot") {
     REQUIRE(queue.Add(item, Account(7)).ok());
     recorder.Wait(item + 1);
   }
-  // Each item wakes its slot, the thread that added it, and one that looks for relief; some twice.
+  // Each item wakes its slot's thread, the thread that added it, and the thread for relief slots,
+  // some of them twice.
   CHECK(sleeps() - before < static_cast<long>(kItems) * 16);
 }
 
-TEST_CASE("root has a relief slot although other users hold all of theirs") {
+TEST_CASE("root gets a relief slot even if other users hold as many as they may") {
   Recorder recorder;
   FairQueue queue({.slots = 1, .relief_slots = 4, .relief_after = std::chrono::milliseconds(1)},
                   [&](uint64_t item) { recorder.Run(item); });
@@ -262,7 +263,7 @@ Account Container(uid_t number, const Account::Way& way = {}) {
   return {kFirstContainerUser + number, way};
 }
 
-TEST_CASE("containers have every other turn at most while a user of the node waits") {
+TEST_CASE("containers get at most every other turn while a user of the node waits") {
   Line line;
   for (uid_t i : {1, 2, 3, 4}) CHECK(line.queue.Add(i, Container(i)).ok());
   for (uint64_t item : {10, 11, 12}) CHECK(line.queue.Add(item, Account(7)).ok());
@@ -319,7 +320,7 @@ TEST_CASE("containers have at most half of the relief slots") {
   CHECK(recorder.Wait(7).size() == 7);
 }
 
-// Items from 100 on wait for their requester, after Release while they run.
+// Items from 100 on wait for their requester while they run, until End(item) or Release().
 struct Waiters {
   explicit Waiters(size_t slots, size_t relief_slots = 0)
       : queue({.slots = slots,
@@ -348,7 +349,7 @@ TEST_CASE("items that wait for their requesters leave their slots to others") {
   CHECK(waiters.queue.running() == 5);
 }
 
-TEST_CASE("items in relief slots that wait for their requesters leave them too") {
+TEST_CASE("items that wait for their requesters leave relief slots to others too") {
   Waiters waiters(1, 1);
   CHECK(waiters.queue.Add(1, Account(1)).ok());
   waiters.recorder.Wait(1);
@@ -378,7 +379,7 @@ TEST_CASE("containers have at most half of the parked items") {
   CHECK(waiters.recorder.Wait(6).size() == 6);
 }
 
-TEST_CASE("a parked item that continues keeps its slot from starting more") {
+TEST_CASE("a parked item that continues takes the next free slot") {
   Recorder recorder;
   std::atomic<FairQueue::Waits*> waits = nullptr;
   FairQueue queue({.slots = 1, .relief_slots = 0, .park_after = std::chrono::milliseconds(1)},
@@ -396,13 +397,13 @@ TEST_CASE("a parked item that continues keeps its slot from starting more") {
   recorder.End(2);
   CHECK(WaitUntil([&] { return queue.running() == 1; }));
   CHECK(queue.waiting() == 1);
-  // It has waited for long, so from now on each wait leaves the slot at once.
+  // Item 1 has waited longer than `park_after`, so each further wait frees its slot at once.
   waits.load()->Begin(&recorder);
   CHECK(recorder.Wait(3).back() == 3);
   recorder.Release();
 }
 
-TEST_CASE("short waits leave the slot once their sum is long") {
+TEST_CASE("short waits of an item free its slot once their sum exceeds `park_after`") {
   std::atomic<bool> other_ran = false;
   std::atomic<bool> ran_beside = false;
   FairQueue queue({.slots = 1, .relief_slots = 0, .park_after = std::chrono::milliseconds(100)},
@@ -479,7 +480,7 @@ TEST_CASE("items of users of the node do not give way to containers") {
   CHECK(holders.last == 102);
 }
 
-TEST_CASE("no more items are ended for node users than lack slots") {
+TEST_CASE("at most one item gives way for each node user without a slot") {
   Holders holders(std::chrono::milliseconds(1), /*relief_slots=*/2);
   size_t running = 0;
   for (const auto& [item, account] :
@@ -542,7 +543,7 @@ TEST_CASE("an item that was removed does not run") {
   CHECK(line.recorder.Wait(2) == std::vector<uint64_t>{1000, 2});
 }
 
-TEST_CASE("a waiting item keeps its place when another user's queue is full") {
+TEST_CASE("Add of a waiting item for a second user succeeds even if that queue is full") {
   Line line(1, 10);
   CHECK(line.queue.Add(1, Account(7)).ok());
   CHECK(line.queue.Add(2, Account(8)).ok());
@@ -551,7 +552,7 @@ TEST_CASE("a waiting item keeps its place when another user's queue is full") {
   CHECK(line.recorder.Wait(3) == std::vector<uint64_t>{1000, 1, 2});
 }
 
-TEST_CASE("a full queue refuses only its user") {
+TEST_CASE("a full queue refuses only its user, until the total limit is reached") {
   Line line(2, 3);
   CHECK(line.queue.Add(1, Account(7)).ok());
   CHECK(line.queue.Add(2, Account(7)).ok());
@@ -559,7 +560,7 @@ TEST_CASE("a full queue refuses only its user") {
   CHECK(line.queue.Add(3, Account(7)).error().code == ErrorCode::kOverloaded);
   const Error refused = line.queue.Add(3, Account(7)).error();
   CHECK(refused.message.find("queue_limit_per_uid") != std::string::npos);
-  // The time is a field of the error; clients make a text of it.
+  // The message does not repeat `retry_after`, because clients add it.
   CHECK(refused.retry_after.count() > 0);
   CHECK(refused.message.find("come back") == std::string::npos);
   CHECK(line.queue.Add(4, Account(8)).ok());

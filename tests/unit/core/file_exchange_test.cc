@@ -20,7 +20,7 @@ using Asked = std::vector<std::string>;
 constexpr uid_t kAlice = 1000;
 constexpr uid_t kBob = 1001;
 
-TEST_CASE("a caller's file has the sent contents") {
+TEST_CASE("Read returns the contents that the caller sends") {
   AnsweringCaller caller;
   caller.files = {{"/p/include/a.h", "text of a"}, {"/p/include/empty.h", ""}};
   const auto files = caller.exchange->Open(DirectoriesIn("/p"));
@@ -39,7 +39,7 @@ TEST_CASE("a caller's file has the sent contents") {
   CHECK_FALSE(caller.exchange->failed());
 }
 
-TEST_CASE("a name under an empty root is absent, without a question") {
+TEST_CASE("a name under an empty root is absent, and the caller is not asked") {
   AnsweringCaller caller;
   const auto files = caller.exchange->Open({.roots = {""}, .working_directory = ""});
   CHECK(files->Read({0, "a.h"})->seen.kind == FileKind::kAbsent);
@@ -47,8 +47,7 @@ TEST_CASE("a name under an empty root is absent, without a question") {
   CHECK(caller.asked.empty());
 }
 
-TEST_CASE(
-    "expected names are asked for together, and contents only where the digest is as expected") {
+TEST_CASE("expected names are asked for at once, and contents only if the digest matches") {
   AnsweringCaller caller;
   std::vector<FileName> names;
   for (int i = 0; i < 500; ++i) names.push_back({1, std::to_string(i)});
@@ -69,7 +68,7 @@ TEST_CASE(
   CHECK(caller.batches == std::vector<size_t>{500, 250});
 }
 
-TEST_CASE("a digest that is only claimed counts as unknown") {
+TEST_CASE("Compare asks for contents to verify a claimed digest that matches") {
   AnsweringCaller caller;
   caller.files = {{"/p/include/a.h", "text"}};
   caller.claims = {{"/p/include/a.h", Sha256("secret")}};
@@ -80,7 +79,7 @@ TEST_CASE("a digest that is only claimed counts as unknown") {
   CHECK(caller.asked == Asked{"/p/include/a.h", "/p/include/a.h contents"});
 }
 
-TEST_CASE("each contents are sent once") {
+TEST_CASE("equal contents are sent only once") {
   AnsweringCaller first(kAlice);
   first.files = {{"/p/include/a.h", "text"}};
   CHECK(first.exchange->Open(DirectoriesIn("/p"))->Read({1, "a.h"}).ok());
@@ -97,7 +96,7 @@ TEST_CASE("each contents are sent once") {
   CHECK(second.asked == Asked{"/q/include/c.h", "/q/include/c.h contents"});
 }
 
-TEST_CASE("a digest counts only for the sender of its contents") {
+TEST_CASE("a claimed digest counts only for a user that sent its contents") {
   AnsweringCaller alice(kAlice);
   alice.files = {{"/p/include/secret.h", "secret"}};
   CHECK(alice.exchange->Open(DirectoriesIn("/p"))->Look({1, "secret.h"}).ok());
@@ -110,7 +109,7 @@ TEST_CASE("a digest counts only for the sender of its contents") {
   CHECK(*files->Read({1, "secret.h"})->bytes == "a guess");
 }
 
-TEST_CASE("nothing is kept for the overflow uid") {
+TEST_CASE("no sent contents are kept for the overflow uid") {
   AnsweringCaller caller(65534);
   caller.files = {{"/p/include/a.h", "text"}};
   const auto files = caller.exchange->Open(DirectoriesIn("/p"));
@@ -118,7 +117,7 @@ TEST_CASE("nothing is kept for the overflow uid") {
   CHECK_FALSE(caller.sent->WasSent(65534, Sha256("text")));
 }
 
-TEST_CASE("a file that the caller does not send is a separate error") {
+TEST_CASE("a caller's refusal to send a file is an error with its reason") {
   AnsweringCaller caller;
   caller.refused = {{"/p/include/a.h", "Permission denied"}};
   const auto read = caller.exchange->Open(DirectoriesIn("/p"))->Read({1, "a.h"});
@@ -128,7 +127,7 @@ TEST_CASE("a file that the caller does not send is a separate error") {
   CHECK(caller.exchange->failed());
 }
 
-TEST_CASE("a silent caller ends its own questions") {
+TEST_CASE("after a caller's timeout no further question is sent") {
   AnsweringCaller caller;
   caller.silent = true;
   const auto files = caller.exchange->Open(DirectoriesIn("/p"));
@@ -142,7 +141,7 @@ TEST_CASE("a silent caller ends its own questions") {
   CHECK(caller.exchange->Take().empty());
 }
 
-/// An exchange that asks for one file, on a thread that waits for it.
+/// An exchange with one open question, and the thread that waits for the answer.
 struct Asking {
   explicit Asking(bool contents) {
     auto sent = std::make_shared<SentContents>(std::chrono::steady_clock::now);
@@ -162,7 +161,7 @@ struct Asking {
   std::thread waits;
 };
 
-TEST_CASE("each waiter gets an error when the caller is gone") {
+TEST_CASE("a thread that waits for an answer gets an error when the caller leaves") {
   Asking asking(true);
   asking.exchange->End(Error{ErrorCode::kCancelled, "left"});
   asking.waits.join();
@@ -170,7 +169,7 @@ TEST_CASE("each waiter gets an error when the caller is gone") {
   CHECK(asking.read.error().message == "left");
 }
 
-TEST_CASE("impossible answers are refused") {
+TEST_CASE("invalid answers are refused") {
   const CallerAnswer file{FileKind::kFile, {1, 1}, 4};
   SECTION("an answer without a question") {
     AnsweringCaller caller;
@@ -185,7 +184,7 @@ TEST_CASE("impossible answers are refused") {
     CHECK_FALSE(asking.exchange->Append("45").ok());
     CHECK_FALSE(asking.exchange->Append("").ok());
   }
-  SECTION("another answer before the contents are there") {
+  SECTION("another answer before the contents are complete") {
     Asking asking(true);
     CHECK(asking.exchange->Answer(file).ok());
     CHECK_FALSE(asking.exchange->Answer(file).ok());

@@ -17,7 +17,8 @@ using cccl_cache::Sha256;
 const Peer kAlice{.uid = 1000, .gid = 1000};
 const Peer kBob{.uid = 1001, .gid = 1001};
 
-/// A text that names a path. One of the two texts is known, the other is scanned.
+/// Both texts are passed with the digest kDigest, so the result shows which of them was scanned.
+/// kShows names a path.
 constexpr std::string_view kShows = "int n = sizeof(__FILE__);";
 constexpr std::string_view kPlain = "int n;";
 const Digest kDigest = Sha256("the same");
@@ -46,7 +47,7 @@ TEST_CASE("all traits of a text are found") {
   CHECK_FALSE(FileTraitsOf("a.h", kPlain).uses.as_number);
 }
 
-TEST_CASE("the text of a file is read once, whatever its name, and again after a day") {
+TEST_CASE("a text is scanned once a day, whatever the file's name") {
   Scene scene;
   CHECK(scene.Shows(kAlice, kShows));
   CHECK(scene.Shows(kAlice, kPlain));
@@ -58,13 +59,13 @@ TEST_CASE("the text of a file is read once, whatever its name, and again after a
 TEST_CASE("the same text under one of CCCL's names has other traits") {
   Scene scene;
   constexpr std::string_view kLine =
-      "#define _CCCL_BUILTIN_FILE() __FILE__\n";  // a line of CCCL's, in its own place
+      "#define _CCCL_BUILTIN_FILE() __FILE__\n";  // CCCL's own files have this line
   CHECK(scene.Shows(kAlice, kLine, "a.h"));
   CHECK_FALSE(scene.Shows(kAlice, kLine, "cuda/std/__internal/a.h"));
   CHECK(scene.Shows(kAlice, kLine, "a.h"));
 }
 
-TEST_CASE("a file's traits are kept neither across users nor for the overflow uid") {
+TEST_CASE("known traits are not shared between users, and not kept for the overflow uid") {
   Scene scene;
   CHECK(scene.Shows(kAlice, kShows));
   CHECK_FALSE(scene.Shows(kBob, kPlain));

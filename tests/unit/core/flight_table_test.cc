@@ -9,7 +9,7 @@ namespace {
 
 const cccl_cache::Digest kKey = cccl_cache::Sha256("key");
 
-TEST_CASE("of one user's abandoned waiters with on_miss finish in a flight, one stays") {
+TEST_CASE("a flight keeps one build with on_miss finish per user whose callers have left") {
   FlightTable table;
   const auto join = [&table](uid_t uid) {
     auto waiter = std::make_unique<Build>();
@@ -29,7 +29,7 @@ TEST_CASE("of one user's abandoned waiters with on_miss finish in a flight, one 
   CHECK(table.WaitUntilIdle(std::chrono::milliseconds(0)));
 }
 
-TEST_CASE("a build set to end with its caller ends even if the caller has left") {
+TEST_CASE("EndWithCaller ends a build even if its caller has already left") {
   FlightTable table;
   for (const bool leaves_first : {true, false}) {
     auto waiter = std::make_unique<Build>();
@@ -42,7 +42,7 @@ TEST_CASE("a build set to end with its caller ends even if the caller has left")
   }
 }
 
-TEST_CASE("an ambiguous prefix of keys finds no build") {
+TEST_CASE("an ambiguous prefix of keys is an error") {
   FlightTable table;
   Digest key = kKey;
   for (int i = 0; i < 2; ++i) {

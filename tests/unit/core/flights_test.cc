@@ -28,7 +28,7 @@ using testing::kPatience;
 using testing::MakeRequest;
 using testing::SourceAsOutput;
 
-/// Flights over fakes. Records the waiters that must start again.
+/// Flights with fakes. Records the builds that must start again.
 class Scene {
  public:
   explicit Scene(FakeCompiler::Behaviour behaviour = SourceAsOutput,
@@ -46,7 +46,7 @@ class Scene {
   BuildPtr Waits(const std::string& source, const Peer& peer = kAlice) {
     return testing::MakeWaiter(table, MakeRequest(source), peer, answers.Collect());
   }
-  /// Makes a waiter that was looked up just now, without a result.
+  /// Marks the build as looked up just now, without a result.
   BuildPtr KnowsAll(BuildPtr waiter) {
     waiter->findings.manifest = memory.ManifestOf(*waiter->plan, waiter->peer.uid);
     return waiter;
@@ -94,7 +94,7 @@ class Scene {
   std::optional<Flights> flights;  // destroyed first
 };
 
-/// Returns a compile that asks for a file outside before it ends.
+/// Returns a compile that asks for this file, which is outside the toolchain.
 FakeCompiler::Behaviour AsksFor(const std::string& name) {
   return [name](const CompileJob& job, int call) {
     static_cast<void>(job.files->Ask(name));
@@ -102,7 +102,8 @@ FakeCompiler::Behaviour AsksFor(const std::string& name) {
   };
 }
 
-TEST_CASE("a compile that waits for memory can be cancelled, and its time begins when it starts") {
+TEST_CASE(
+    "a compile that waits for memory can be cancelled, and its time limit begins at its start") {
   Scene scene(SourceAsOutput, {.slots = 3}, CompileMemory::kUnknownBytes);
   scene.compiler.Shut();
   scene.Join("runs");
@@ -135,7 +136,7 @@ TEST_CASE("a hit waits for no memory") {
   scene.compiler.Open();
 }
 
-TEST_CASE("a flight that landed between look-up and join is a hit, without another compile") {
+TEST_CASE("a result that was stored between look-up and join is a hit, without a compile") {
   Scene scene;
   BuildPtr waiter = scene.Waits("a");
   scene.tier.Put(waiter->plan->key, testing::MakeArtifact("landed"));
@@ -170,7 +171,7 @@ TEST_CASE("the waiters' priority decides which flight is next") {
   CHECK(order == std::vector<std::string>{"runs", "risen", "interactive", "normal", "warm-up"});
 }
 
-TEST_CASE("when a compile asks for files, other users start their own flights") {
+TEST_CASE("when a compile asks for files, the builds of other users start again") {
   Scene scene(AsksFor("/cccl-root-0/a.h"));
   scene.compiler.Shut();
   scene.Join("a");
@@ -182,7 +183,7 @@ TEST_CASE("when a compile asks for files, other users start their own flights") 
   REQUIRE(again.size() == 1);
   CHECK(again[0]->peer.uid == kBob.uid);
   CHECK(scene.memory.LooksOutside(*again[0]->plan));
-  // From now on the compiles do not overlap.
+  // From now on each user has its own flight.
   scene.compiler.Shut();
   scene.Join(scene.KnowsAll(std::move(again[0])));
   scene.Join(scene.KnowsAll(scene.Waits("a")));
@@ -191,7 +192,7 @@ TEST_CASE("when a compile asks for files, other users start their own flights") 
   CHECK(scene.compiler.started() == 3);
 }
 
-TEST_CASE("a compile leaves its slot to others while the disk of its requester hangs") {
+TEST_CASE("a compile frees its slot while its requester's disk hangs") {
   Scene scene(
       [](const CompileJob& job, int call) {
         if (job.requester == kAlice.uid) static_cast<void>(job.files->Ask("/cccl-root-0/a.h"));
@@ -232,14 +233,14 @@ TEST_CASE("a compile that waits for its requester is ended once others lack a sl
   CHECK(answers[1]->outcome == Outcome::kBuilt);
 }
 
-TEST_CASE("a caller that joined a compile over outside files is answered as joined") {
+TEST_CASE("a build that joined a compile with user files starts again, and counts as joined") {
   Scene scene(AsksFor("/cccl-root-0/a.h"));
   scene.compiler.Shut();
   scene.Join("a");
   REQUIRE(scene.compiler.WaitUntilStarted(1));
   scene.Join("a");
   scene.compiler.Open();
-  // Its own files are checked before it is answered.
+  // The second build's own files are checked before its answer.
   const std::vector<BuildPtr> again = scene.Again(1);
   REQUIRE(again.size() == 1);
   CHECK(again[0]->flight.outcome_if_cached == Outcome::kJoined);
@@ -249,7 +250,7 @@ TEST_CASE("a caller that joined a compile over outside files is answered as join
 TEST_CASE("a waiter starts again if another flight's result may answer it") {
   Scene scene;
   BuildPtr waiter = scene.Waits("a");
-  // At its look-up nothing was known.
+  // Its look-up found no closure.
   const auto nothing = std::make_shared<const Manifest>();
   waiter->findings.manifest = {nothing, nothing};
   Closure closure;
@@ -260,7 +261,7 @@ TEST_CASE("a waiter starts again if another flight's result may answer it") {
   CHECK(scene.compiler.started() == 0);
 }
 
-TEST_CASE("a build over the toolchain's headers that landed meanwhile is answered without a slot") {
+TEST_CASE("a stored result that reads only toolchain headers is a hit without a slot") {
   Scene scene;
   scene.compiler.Shut();
   scene.Join("runs");
@@ -276,7 +277,7 @@ TEST_CASE("a build over the toolchain's headers that landed meanwhile is answere
   scene.compiler.Open();
 }
 
-TEST_CASE("closing ends running compiles, and leaves present and later waiters in the table") {
+TEST_CASE("Close ends running compiles, and leaves present and later builds in the table") {
   Scene scene;
   scene.compiler.Shut();
   scene.Join("runs");

@@ -37,7 +37,7 @@ bool Knows(const BuildHistory& history, uid_t uid, int number) {
   return history.Knows(uid, Numbered(number).key);
 }
 
-TEST_CASE("only the user sees its builds, the newest first") {
+TEST_CASE("a user sees only its own builds, the newest first") {
   BuildHistory history(1 << 20);
   history.Add(kAlice, Account(kAlice), Numbered(1));
   history.Add(kAlice, Account(kAlice), Numbered(2));
@@ -55,7 +55,7 @@ TEST_CASE("nothing is remembered for the overflow uid") {
   CHECK(history.Of(65534).empty());
 }
 
-TEST_CASE("a user with many builds evicts its own oldest builds, not those of others") {
+TEST_CASE("a user's many builds evict only that user's oldest builds") {
   BuildHistory history(64 << 10);
   history.Add(kBob, Account(kBob), Numbered(0));
   for (int i = 1; i <= 1000; ++i) history.Add(kAlice, Account(kAlice), Numbered(i));
@@ -77,7 +77,7 @@ TEST_CASE("when the history is full, the largest user's oldest build is dropped 
   CHECK(Knows(history, kBob, 0));
 }
 
-TEST_CASE("many uids of one account evict each other's builds, and each sees only its own") {
+TEST_CASE("uids of one account evict each other's builds, and each sees only its own") {
   BuildHistory history(64 << 10);
   const size_t share = (64 << 10) / BuildHistory::kShares;
   for (uid_t uid = kBob; uid < kBob + BuildHistory::kShares - 1; ++uid) {
@@ -104,7 +104,7 @@ TEST_CASE("the number of a user's builds is bounded, however small they are") {
   CHECK(history.Of(kAlice).size() == BuildHistory::kMaxBuilds);
 }
 
-TEST_CASE("builds that read the same files share the memory of them") {
+TEST_CASE("builds with equal closures share the memory of the closure") {
   BuildHistory history(4 << 20);
   PastBuild first = Numbered(1);
   first.closure = FilesOf(1000);
@@ -117,7 +117,7 @@ TEST_CASE("builds that read the same files share the memory of them") {
   CHECK(history.Of(kAlice)[0]->closure == history.Of(kAlice)[1]->closure);
 }
 
-TEST_CASE("too many files are left out of a remembered build") {
+TEST_CASE("a closure that is too large is left out of a remembered build") {
   BuildHistory history(64 << 10);
   PastBuild build = Numbered(1);
   build.closure = FilesOf(1000);
@@ -153,7 +153,7 @@ TEST_CASE("a program is recorded by name, digests and line counts, never by cont
   CHECK_FALSE(build.path_dependent);
 }
 
-TEST_CASE("a build's record has its identity, its compiler and its toolchain") {
+TEST_CASE("a build's record has its key, fingerprint, compiler and toolchain") {
   const auto plan = MakePlan(MakeRequest("a"));
   const PastBuild build = MarkOf(*plan);
   CHECK(build.key == plan->key);
@@ -201,7 +201,7 @@ TEST_CASE("a link is recorded by its inputs and their types") {
   CHECK(build.compiler == testing::MakeToolchain()->nvjitlink->id);
 }
 
-TEST_CASE("modules are recorded with their laziness, and libdevice like an option") {
+TEST_CASE("NVVM modules are recorded with their laziness, and libdevice as an option") {
   auto request = MakeRequest("");
   request->program = cccl_cache::NvvmProgram{.modules = {{"a", "1", false}, {"b", "2", true}},
                                              .options = {"-arch=compute_90"},
@@ -216,7 +216,7 @@ TEST_CASE("modules are recorded with their laziness, and libdevice like an optio
   CHECK(build.compiler == testing::MakeToolchain()->nvvm->id);
 }
 
-TEST_CASE("a file has the client's name for it, or without a root its own") {
+TEST_CASE("ClientPath returns the client's name of a file, or its own name without a root") {
   const PastBuild build = MarkOfNvrtc({.source = "", .name = "/home/a/k.cu", .options = {"-Iinc"}});
   CHECK(ClientPath(build, {0, "x.h"}) == "/home/a/x.h");
   CHECK(ClientPath(build, {1, "deep/x.h"}) == "inc/deep/x.h");
@@ -225,7 +225,7 @@ TEST_CASE("a file has the client's name for it, or without a root its own") {
   CHECK(ClientPath(build, {kWorkingDirectoryRoot, "x.h"}) == "x.h");
 }
 
-TEST_CASE("built and joined builds are kept, others are not") {
+TEST_CASE("only built and joined builds are kept") {
   PastBuild build;
   CHECK(build.kept());
   build.outcome = Outcome::kJoined;

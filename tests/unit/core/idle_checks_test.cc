@@ -55,7 +55,7 @@ TEST_CASE("an idle job waits until a slot is free") {
   CHECK(was_busy == 1);
 }
 
-TEST_CASE("a job that delays a caller is stopped, and runs again once there is room") {
+TEST_CASE("an idle job that delays a caller is stopped, and runs again once a slot is free") {
   std::atomic<size_t> busy{0};
   std::promise<void> started;
   std::promise<void> done;
@@ -77,7 +77,7 @@ TEST_CASE("a job that delays a caller is stopped, and runs again once there is r
   CHECK(runs == 2);
 }
 
-/// Jobs that wait until the first one is released.
+/// Idle jobs that wait until the first one ends, in Finish().
 struct Line {
   explicit Line(const IdleJobs::Bounds& bounds) : jobs(bounds, [] { return size_t{0}; }) {
     jobs.Add(Account(0), 0, [this](std::stop_token) {
@@ -89,7 +89,8 @@ struct Line {
   void Add(uid_t uid, size_t bytes) {
     jobs.Add(Account(uid), bytes, [this, uid](std::stop_token) { served.push_back(uid); });
   }
-  /// Returns the users in the order of their jobs, after each had `turns`.
+  /// Ends the first job. Returns the users in the order of their jobs, after each had `turns`
+  /// turns.
   std::vector<uid_t> Finish(int turns) {
     AddLast(turns);
     go.set_value();
@@ -128,7 +129,7 @@ TEST_CASE("a user's idle jobs are bounded in number and bytes, independent of ot
   CHECK(line.Finish(4) == std::vector<uid_t>{1, 3, 4, 1});
 }
 
-TEST_CASE("idle jobs of containers take at most half of the places") {
+TEST_CASE("idle jobs of containers take at most half of the queue") {
   Line line({.waiting_per_uid = 256, .bytes_per_uid = 100, .waiting = 16});
   for (uid_t i = 0; i < 16; ++i) line.Add(kFirstContainerUser + i, 0);
   line.Add(1, 0);
@@ -136,7 +137,7 @@ TEST_CASE("idle jobs of containers take at most half of the places") {
   CHECK(line.Finish(2).size() == 8 + 1);
 }
 
-TEST_CASE("the end of the daemon stops the running job and drops the waiting ones") {
+TEST_CASE("the end of IdleJobs stops the running job and drops the waiting jobs") {
   std::promise<void> started;
   std::atomic<int> ran{0};
   {
@@ -152,7 +153,7 @@ TEST_CASE("the end of the daemon stops the running job and drops the waiting one
   CHECK(ran == 1);
 }
 
-TEST_CASE("a hit that a new compile confirms is kept") {
+TEST_CASE("a hit is kept if its shadow check gives the same result") {
   std::vector<bool> in_background;
   CoordinatorBench bench(
       [&](const CompileJob& job, int call) {
@@ -174,7 +175,7 @@ TEST_CASE("a hit that a new compile confirms is kept") {
   CHECK(bench.disk.size() == 1);
 }
 
-TEST_CASE("a hit that a new compile refutes is dropped and reported with both digests") {
+TEST_CASE("a hit is dropped and reported with both digests if its shadow check differs") {
   CoordinatorBench bench(
       [](const CompileJob&, int call) -> Result<CompileOutput> {
         if (call == 3) return Fail("no longer");
@@ -191,7 +192,7 @@ TEST_CASE("a hit that a new compile refutes is dropped and reported with both di
   CHECK(bench.reported.find(cccl_cache::Sha256("2").Hex()) != std::string::npos);
 }
 
-TEST_CASE("a hit is checked without precompiled headers even if there are some") {
+TEST_CASE("a shadow check uses no precompiled headers even if there are some") {
   std::vector<bool> precompiled;
   CoordinatorBench bench(
       [&](const CompileJob& job, int call) -> Result<CompileOutput> {
@@ -221,10 +222,10 @@ TEST_CASE("a hit is checked without precompiled headers even if there are some")
 
 /// A compiler whose LTO-IR differs with and without a preamble.
 struct LtoIrScene {
-  /// Compiles two programs over the same includes, and requests the second one again. Returns after
+  /// Compiles two programs with the same includes, and requests the second one again. Returns after
   /// that hit was checked.
   void Check() {
-    static constexpr int kJobs = 2 + 2 + 1;  // of the programs with their PTX, and of the check
+    static constexpr int kJobs = 2 + 2 + 1;  // two programs, each with its PTX, and the check
     for (const char* rest : {"int first;", "int second;"}) {
       REQUIRE(Ask(rest).precompiled_headers == (precompiles && rest == std::string("int second;")));
       REQUIRE(WaitUntil([&] { return bench.Count(Counter::kPreambles) == 1; }));
@@ -282,8 +283,9 @@ struct LtoIrScene {
         });
   }
   const bool precompiles;
-  bool links = true;  ///< the hit's toolchain has nvJitLink
-  Result<CompileOutput> of_spared = Of(ArtifactKind::kPtx, "ptx");  ///< an output of a link
+  bool links = true;  ///< whether the hit's toolchain has nvJitLink
+  Result<CompileOutput> of_spared =
+      Of(ArtifactKind::kPtx, "ptx");  ///< the link's output for LTO-IR of a preamble
   CoordinatorBench bench{[this](const CompileJob& job, int call) { return Compile(job, call); },
                          {.shadow_check_every = 1}};
 };
@@ -294,7 +296,7 @@ TEST_CASE("LTO-IR of a preamble is kept if it links to the same PTX as the whole
   CHECK(scene.bench.Count(Counter::kShadowMismatches) == 0);
 }
 
-TEST_CASE("LTO-IR of a preamble is not judged by a link that was ended") {
+TEST_CASE("LTO-IR of a preamble is not judged by a link that timed out") {
   LtoIrScene scene;
   scene.of_spared = Error{ErrorCode::kTimedOut, "above the limit"};
   scene.Check();
@@ -323,7 +325,7 @@ TEST_CASE("LTO-IR without a preamble is compared by its bytes, whatever it links
   CHECK(scene.bench.Count(Counter::kShadowMismatches) == 1);
 }
 
-TEST_CASE("a hit of a compiler without a seed is not checked: its bytes differ each time") {
+TEST_CASE("a hit of a compiler without a seed is not checked, because its bytes always differ") {
   CoordinatorBench bench(SourceAsOutput, {.shadow_check_every = 1});
   const bool takes_seed = GENERATE(false, true);
   auto toolchain = std::make_shared<Toolchain>(*MakeToolchain());
@@ -336,7 +338,7 @@ TEST_CASE("a hit of a compiler without a seed is not checked: its bytes differ e
   CHECK(bench.Count(Counter::kShadowChecks) == (takes_seed ? 1 : 0));
 }
 
-TEST_CASE("one hit in the configured number is checked") {
+TEST_CASE("one of `shadow_check_every` hits is checked") {
   CoordinatorBench bench(SourceAsOutput, {.shadow_check_every = 3});
   bench.BuildOne("a");
   for (int i = 0; i < 2; ++i) CHECK(bench.BuildOne("a").outcome == Outcome::kHit);
@@ -345,7 +347,7 @@ TEST_CASE("one hit in the configured number is checked") {
   CHECK(bench.compiler.WaitUntilStarted(2));
 }
 
-TEST_CASE("an entry is not judged by changed files") {
+TEST_CASE("a shadow check does not judge an entry if a file changed meanwhile") {
   CoordinatorBench bench(
       [](const CompileJob& job, int) -> Result<CompileOutput> {
         const auto answer = job.files->Ask("/cccl-root-0/x.h");

@@ -31,8 +31,7 @@ struct Scene {
   }
 };
 
-TEST_CASE(
-    "the bytes that one user holds are bounded, and given back with the last copy of a share") {
+TEST_CASE("a user's bytes are bounded, and released with the last copy of a share") {
   Scene scene;
   std::optional<JobMemory::Share> share = *scene.memory->Take(kAnn, 60, kNow);
   std::optional<JobMemory::Share> copy = share;
@@ -59,24 +58,23 @@ TEST_CASE("no account holds more than it leaves free, and a sixteenth is reserve
   Scene scene;
   const auto ann = *scene.memory->Take(kAnn, 100, kNow);
   const auto bob = *scene.memory->Take(kBob, 40, kNow);
-  CHECK_FALSE(scene.Has(kBob, 9));  // it would have 49, but 48 are free
+  CHECK_FALSE(scene.Has(kBob, 9));  // Bob would hold 49, but 48 are free
   CHECK(scene.Has(kBob, 8));
   const auto newcomer = *scene.memory->Take(Account(1003), 48, kNow);
   CHECK_FALSE(scene.Has(Account(1004), 1));
   CHECK(scene.Has(Account(0), 12));
 }
 
-TEST_CASE("a call that finds no room waits until there is some") {
+TEST_CASE("Take waits until there is memory") {
   Scene scene;
   std::optional<JobMemory::Share> held = *scene.memory->Take(kAnn, 100, kNow);
   auto waiting = std::async(std::launch::async, [&] { return scene.memory->Take(kAnn, 100); });
-  CHECK(scene.Has(kBob, 80));  // no other caller waits for it
+  CHECK(scene.Has(kBob, 80));  // Ann's wait does not delay Bob
   held.reset();
   CHECK(waiting.get().ok());
 }
 
-TEST_CASE(
-    "calls of one user are served in order: small ones do not overtake a large one for ever") {
+TEST_CASE("a user's calls are served in order, so that small ones do not starve a large one") {
   Scene scene;
   std::optional<JobMemory::Share> held = *scene.memory->Take(kAnn, 50, kNow);
   std::stop_source stop;
@@ -92,7 +90,7 @@ TEST_CASE(
   CHECK(scene.Has(kAnn, 1));
 }
 
-TEST_CASE("a call that waited until its deadline names the holders") {
+TEST_CASE("the error at a call's deadline names the bytes held and the limit") {
   Scene scene;
   const auto held = *scene.memory->Take(kAnn, 70, kNow);
   const auto late = scene.memory->Take(kAnn, 60, kNow);

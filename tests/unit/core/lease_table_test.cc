@@ -70,7 +70,7 @@ struct Caller {
   uint64_t fence = 0;
 };
 
-TEST_CASE("the first caller gets the lease, and all others get its publication") {
+TEST_CASE("the first caller gets the lease, and the others get the deposit that it publishes") {
   Scene scene;
   Caller holder(scene, "a");
   Caller second(scene, "a");
@@ -85,7 +85,7 @@ TEST_CASE("the first caller gets the lease, and all others get its publication")
   CHECK(scene.table.gauges().waiting == 0);
 }
 
-TEST_CASE("a holder that keeps others waiting too long loses the lease, alive or not") {
+TEST_CASE("a holder loses the lease after `longest` while others wait, even with heartbeats") {
   Scene scene;
   Caller holder(scene, "a");
   Caller next(scene, "a");
@@ -101,7 +101,7 @@ TEST_CASE("a holder that keeps others waiting too long loses the lease, alive or
   CHECK_FALSE(scene.table.Beat(holder.waiter));
 }
 
-TEST_CASE("no waiter: a lease has no time limit until a waiter comes") {
+TEST_CASE("a lease with heartbeats has no time limit until another caller waits") {
   Scene scene;
   Caller holder(scene, "a");
   for (; scene.now < Time{} + 3 * kMax; scene.now += kPatience / 2) {
@@ -117,7 +117,7 @@ TEST_CASE("no waiter: a lease has no time limit until a waiter comes") {
   CHECK(next.told == "lease ");
 }
 
-TEST_CASE("a heartbeat during a publication does not end it") {
+TEST_CASE("a heartbeat during a publication does not end the publication") {
   Scene scene;
   Caller holder(scene, "a");
   Caller next(scene, "a");
@@ -129,7 +129,7 @@ TEST_CASE("a heartbeat during a publication does not end it") {
   CHECK(next.told == "found bytes ");
 }
 
-TEST_CASE("a lease is listed with its waiters, for each uid without those of others") {
+TEST_CASE("List shows a lease with its callers, and to one uid only that uid's callers") {
   Scene scene;
   const auto enter = [&scene](uid_t uid) {
     scene.table.Enter(scene.table.NewSeat(), Sha256("a"), {.uid = uid, .name_space = "n"},
@@ -159,7 +159,7 @@ TEST_CASE("a lease is listed with its waiters, for each uid without those of oth
   CHECK(more == 0);
 }
 
-TEST_CASE("different keys do not wait for each other") {
+TEST_CASE("callers of different keys do not wait for each other") {
   Scene scene;
   Caller a(scene, "a");
   Caller b(scene, "b");
@@ -167,7 +167,7 @@ TEST_CASE("different keys do not wait for each other") {
   CHECK(b.told == "lease ");
 }
 
-TEST_CASE("a holder that leaves hands the lease to the next one, in order of arrival") {
+TEST_CASE("when the holder leaves, the next waiter in order of arrival gets the lease") {
   Scene scene;
   Caller first(scene, "a");
   Caller second(scene, "a");
@@ -193,7 +193,7 @@ TEST_CASE("each lease has a greater number than every lease before") {
   CHECK(second.fence == 9);
 }
 
-TEST_CASE("a silent holder loses the lease to the next one") {
+TEST_CASE("a holder without heartbeats loses the lease to the next waiter") {
   Scene scene;
   Caller silent(scene, "a");
   Caller next(scene, "a");
@@ -217,8 +217,7 @@ TEST_CASE("a heartbeat keeps the lease") {
   CHECK(holder.told == "lease ");
 }
 
-TEST_CASE(
-    "a holder without knowledge of its lease may be silent, but not for ever while others wait") {
+TEST_CASE("SuspendTimeout lets a holder be silent, but at most for `longest` while others wait") {
   Scene scene;
   Caller holder(scene, "a");
   scene.table.SuspendTimeout(holder.waiter);
@@ -227,14 +226,14 @@ TEST_CASE(
   Caller next(scene, "a");
   scene.table.Pass();
   CHECK(holder.told == "lease ");
-  SECTION("its next heartbeat ends the suspension") {
+  SECTION("the holder's next heartbeat ends the suspension") {
     const int before = scene.sooner;
     CHECK(scene.table.Beat(holder.waiter));
     CHECK(scene.sooner > before);
     scene.now += kPatience;
     scene.table.Pass();
   }
-  SECTION("the limit while others wait stays") {
+  SECTION("the limit while others wait still applies") {
     scene.now += kMax - kPatience;
     scene.table.Pass();
   }
@@ -242,7 +241,7 @@ TEST_CASE(
   CHECK(next.told == "lease ");
 }
 
-TEST_CASE("a holder's failure releases all accepting waiters at once, and nothing is remembered") {
+TEST_CASE("Fail releases all waiters that accept a release at once, and remembers nothing") {
   Scene scene;
   Caller holder(scene, "a");
   Caller first(scene, "a", {.accepts_release = true});
@@ -259,7 +258,7 @@ TEST_CASE("a holder's failure releases all accepting waiters at once, and nothin
   CHECK(Caller(scene, "a").told == "lease ");
 }
 
-TEST_CASE("a waiter that does not accept releases gets the lease after a failure") {
+TEST_CASE("after Fail the first waiter that does not accept a release gets the lease") {
   Scene scene;
   Caller holder(scene, "a");
   Caller knows(scene, "a", {.accepts_release = true});
@@ -271,7 +270,7 @@ TEST_CASE("a waiter that does not accept releases gets the lease after a failure
   CHECK(older.told.empty());
 }
 
-TEST_CASE("only the holder can fail, and not while it publishes") {
+TEST_CASE("Fail has no effect for a waiter, or for a holder that publishes") {
   Scene scene;
   Caller holder(scene, "a");
   Caller waits(scene, "a", {.accepts_release = true});
@@ -284,7 +283,7 @@ TEST_CASE("only the holder can fail, and not while it publishes") {
   CHECK(waits.told == "found bytes ");
 }
 
-TEST_CASE("a postponed holder may be silent for its own waiting time") {
+TEST_CASE("a postponed holder may be silent until the timeout of its own wait") {
   Scene scene;
   Caller holder(scene, "a", {.until = scene.now + 2 * kPatience});
   scene.table.Postpone(holder.waiter);
@@ -304,7 +303,7 @@ TEST_CASE("a postponed holder may be silent for its own waiting time") {
     scene.table.Pass();
     CHECK(holder.told == "lease ");
   }
-  SECTION("it gets the error when the daemon stops") {
+  SECTION("the holder gets the error of Stop") {
     scene.table.Stop({ErrorCode::kUnavailable, "stopping"});
     CHECK(holder.told == "lease unavailable ");
   }
@@ -322,7 +321,7 @@ TEST_CASE("a postponed holder delays others no longer than any other holder") {
   CHECK(next.told == "lease ");
 }
 
-TEST_CASE("a postponed holder has the full time once it begins") {
+TEST_CASE("a postponed holder has the full time from its next heartbeat") {
   Scene scene;
   Caller holder(scene, "a");
   scene.table.Postpone(holder.waiter);
@@ -334,7 +333,7 @@ TEST_CASE("a postponed holder has the full time once it begins") {
   CHECK(next.told.empty());
 }
 
-TEST_CASE("fenced: a caller that lost the lease can neither publish nor keep it") {
+TEST_CASE("fenced: a caller that lost the lease can neither publish nor renew it") {
   Scene scene;
   Caller late(scene, "a");
   Caller next(scene, "a");
@@ -355,7 +354,7 @@ TEST_CASE("fenced: another lease's number is refused") {
   holder.Publish("bytes");
 }
 
-TEST_CASE("a lease is not lost while it is being published") {
+TEST_CASE("a lease is not lost during its publication") {
   Scene scene;
   Caller holder(scene, "a");
   Caller waits(scene, "a");
@@ -368,7 +367,7 @@ TEST_CASE("a lease is not lost while it is being published") {
   CHECK(waits.told == "found bytes ");
 }
 
-TEST_CASE("each caller waits for its own timeout, and no longer") {
+TEST_CASE("each caller waits at most until its own timeout") {
   Scene scene;
   Caller holder(scene, "a");
   Caller hurried(scene, "a", {scene.now + milliseconds(10)});
@@ -386,7 +385,7 @@ TEST_CASE("each caller waits for its own timeout, and no longer") {
   CHECK(patient.told == "found bytes ");
 }
 
-TEST_CASE("a new holder is not bound by its earlier timeout") {
+TEST_CASE("the timeout of a wait no longer applies once the caller has the lease") {
   Scene scene;
   Caller first(scene, "a");
   Caller second(scene, "a", {scene.now + milliseconds(10)});
@@ -424,7 +423,7 @@ TEST_CASE("a thousand callers wait, and each is answered once") {
   }
 }
 
-TEST_CASE("the table reports its next timeout, and an earlier one") {
+TEST_CASE("Pass returns the next timeout, and `sooner` reports an earlier one") {
   Scene scene;
   CHECK_FALSE(scene.table.Pass());
   Caller holder(scene, "a");
@@ -437,7 +436,7 @@ TEST_CASE("the table reports its next timeout, and an earlier one") {
   CHECK(scene.table.Pass() == scene.now + milliseconds(5));
 }
 
-TEST_CASE("when the daemon stops, present and later callers are answered") {
+TEST_CASE("Stop answers present and later callers") {
   Scene scene;
   Caller holder(scene, "a");
   Caller waits(scene, "a");
@@ -448,7 +447,7 @@ TEST_CASE("when the daemon stops, present and later callers are answered") {
   CHECK_FALSE(scene.table.StartPublishing(holder.waiter, holder.fence));
 }
 
-TEST_CASE("a caller may enter the table again in its callback") {
+TEST_CASE("a caller may leave the table in its callback") {
   Scene scene;
   Caller holder(scene, "a");
   const auto waiter = scene.table.NewSeat();
@@ -500,7 +499,7 @@ struct LeaseClockScene {
     clock.emplace(table);
   }
 
-  /// Returns the answers to a caller after it got the lease or had to wait.
+  /// Enters a caller. Returns its first answer that is not a grant.
   std::future<LeaseNews> Enter(std::optional<LeaseTable::Time> until = std::nullopt) {
     auto told = std::make_shared<std::promise<LeaseNews>>();
     table.Enter(table.NewSeat(), kKey, {until}, [told](LeaseNews news) {
@@ -519,18 +518,18 @@ bool IsTold(std::future<LeaseNews> told) {
   return std::holds_alternative<News>(told.get());
 }
 
-TEST_CASE("a clock without a timeout is woken by a new one") {
+TEST_CASE("a new timeout wakes a LeaseClock that had none") {
   LeaseClockScene scene(milliseconds(1));
   CHECK(IsTold<LeaseLost>(scene.Enter()));
 }
 
-TEST_CASE("a clock is woken by an earlier timeout") {
+TEST_CASE("an earlier timeout wakes a LeaseClock") {
   LeaseClockScene scene(hours(1));
   const auto holder = scene.Enter();
   CHECK(IsTold<Error>(scene.Enter(SteadyClock::now() + milliseconds(1))));
 }
 
-TEST_CASE("timeouts that are due one after another are reported in order") {
+TEST_CASE("a LeaseClock handles timeouts that are due one after another") {
   LeaseClockScene scene(milliseconds(1));
   auto first = scene.Enter();
   auto second = scene.Enter();
@@ -540,7 +539,7 @@ TEST_CASE("timeouts that are due one after another are reported in order") {
   CHECK(IsTold<LeaseLost>(std::move(third)));
 }
 
-TEST_CASE("a wake-up during a clock's work is not lost") {
+TEST_CASE("a Wake call during a round of a LeaseClock is not lost") {
   std::atomic<LeaseClock*> clock = nullptr;
   std::atomic<int> rounds = 0;
   std::promise<void> looked_again;
@@ -559,7 +558,7 @@ TEST_CASE("a wake-up during a clock's work is not lost") {
   CHECK(looked_again.get_future().wait_for(kLeaseClockPatience) == std::future_status::ready);
 }
 
-TEST_CASE("a clock ends while it sleeps, whatever is due later") {
+TEST_CASE("a sleeping LeaseClock ends at once, even if a timeout is due later") {
   LeaseTable table({.patience = hours(1)});
   const bool due = GENERATE(false, true);
   if (due) table.Enter(table.NewSeat(), kKey, {}, [](const LeaseNews&) {});

@@ -31,7 +31,7 @@ KnownClosure OneFile(const std::string& text) {
 
 std::vector<KnownClosure> Closures(const std::string& text) { return {OneFile(text)}; }
 
-TEST_CASE("a manifest is found in a lower tier, and from then on in the upper one") {
+TEST_CASE("a manifest that is found in a lower tier is copied to the upper tier") {
   MapTier memory(TierName::kMemory);
   MapTier disk(TierName::kDisk);
   ManifestTable table({&memory, &disk});
@@ -57,7 +57,7 @@ TEST_CASE("a manifest is decoded once, and again when it has changed") {
   CHECK(table.Find(kFingerprint)->closures.empty());
 }
 
-TEST_CASE("of many concurrent changes none is lost") {
+TEST_CASE("none of many concurrent additions is lost") {
   MapTier memory(TierName::kMemory);
   ManifestTable table({&memory});
   std::vector<std::jthread> threads;
@@ -72,7 +72,7 @@ TEST_CASE("of many concurrent changes none is lost") {
   CHECK(table.Find(kFingerprint)->closures.size() == Manifest::kMaxClosures);
 }
 
-TEST_CASE("an addition is prepared without blocking others, and loses none of theirs") {
+TEST_CASE("an addition in preparation blocks no other addition, and loses none") {
   MapTier memory(TierName::kMemory);
   ManifestTable table({&memory});
   Digest same_lock = kFingerprint;
@@ -92,7 +92,7 @@ TEST_CASE("an addition is prepared without blocking others, and loses none of th
   CHECK(table.Find(kFingerprint)->closures.size() == 2);
 }
 
-TEST_CASE("another node's manifest adds its closures, without the users of that node") {
+TEST_CASE("Merge adds another node's closures, without their owners") {
   MapTier memory(TierName::kMemory);
   MapTier elsewhere(TierName::kMemory);
   ManifestTable ours({&memory});
@@ -112,7 +112,7 @@ TEST_CASE("another node's manifest adds its closures, without the users of that 
   CHECK_FALSE(ours.Merge(kFingerprint, *sent, nullptr));
 }
 
-TEST_CASE("a merge of many closures of another node comes to an end, and loses none of ours") {
+TEST_CASE("a second Merge of the same manifest adds nothing, and this node's closure is kept") {
   MapTier memory(TierName::kMemory);
   MapTier elsewhere(TierName::kMemory);
   ManifestTable ours({&memory});
@@ -129,7 +129,7 @@ TEST_CASE("a merge of many closures of another node comes to an end, and loses n
   CHECK(merged->closures.back().owner == uid_t{1000});
 }
 
-TEST_CASE("a user of a container owns a closure in memory only, and in this run only") {
+TEST_CASE("a container user owns a closure only during this run") {
   MapTier memory(TierName::kMemory);
   MapTier disk(TierName::kDisk);
   constexpr uid_t kContained = kFirstContainerUser + 1;
@@ -144,14 +144,14 @@ TEST_CASE("a user of a container owns a closure in memory only, and in this run 
   CHECK(next_run.Find(kFingerprint)->closures.back().owner == std::nullopt);
 }
 
-TEST_CASE("an entry without a manifest counts as missing") {
+TEST_CASE("an entry that is not a manifest counts as missing") {
   MapTier memory(TierName::kMemory);
   memory.Put(ManifestKey(kFingerprint), testing::MakeArtifact("x", "not a manifest"));
   ManifestTable table({&memory});
   CHECK(*table.Find(kFingerprint) == Manifest{});
 }
 
-TEST_CASE("a manifest has the value of its most expensive artifact") {
+TEST_CASE("a manifest has the compile time of its most expensive artifact") {
   MapTier memory(TierName::kMemory);
   ManifestTable table({&memory});
   const auto worth = [&] { return memory.Get(ManifestKey(kFingerprint))->compile_time; };
@@ -162,7 +162,7 @@ TEST_CASE("a manifest has the value of its most expensive artifact") {
   CHECK(worth() == std::chrono::milliseconds(9));
 }
 
-TEST_CASE("a wait for a user's own manifest holds up no other user") {
+TEST_CASE("a wait for a user's own manifest delays no other user") {
   MapTier memory(TierName::kMemory);
   testing::FakePrivateEntries own;
   ManifestTable table({&memory}, &own);

@@ -34,12 +34,12 @@ Manifest Example() {
   return manifest;
 }
 
-TEST_CASE("a manifest comes back as it was written") {
+TEST_CASE("a decoded manifest equals the encoded one") {
   CHECK(DecodeManifest(EncodeManifest(Example())) == Example());
   CHECK(DecodeManifest(EncodeManifest({})) == Manifest{});
 }
 
-TEST_CASE("a manifest lists the newest closure first, each once, and not too many") {
+TEST_CASE("a manifest lists each closure once, the newest first, up to kMaxClosures") {
   Manifest manifest;
   for (int i = 0; i < 100; ++i) manifest.Add(OneFile(std::to_string(i)));
   manifest.Add(OneFile("98"));
@@ -62,13 +62,14 @@ TEST_CASE("a user's newer closures evict only that user's older ones") {
   CHECK(manifest.closures.size() == Manifest::kMaxClosures);
 }
 
-/// The accounts of a node: user 1000 has subordinate uids, and so has each of its containers.
+/// The accounts of a node. Uids from 100,000 on belong to user 1000, and the uids of containers to
+/// 16 accounts.
 std::optional<Account> AccountOf(uid_t uid) {
   if (IsContainerUser(uid)) return Account(kFirstContainerUser + uid % 16);
   return Account(uid >= 100'000 ? 1000 : uid);
 }
 
-/// Adds closures that only this user had.
+/// Adds `count` different closures that only this user owns.
 void AddMany(Manifest& manifest, uid_t uid, int count) {
   for (int i = 0; i < count; ++i) {
     manifest.Add({OneFile(std::to_string(uid) + "/" + std::to_string(i)).closure, false, uid},
@@ -93,7 +94,7 @@ TEST_CASE("containers evict each other's closures, not those of users of the nod
   const uid_t other = kFirstContainerUser + 15;
   AddMany(manifest, other, 1);
   for (uid_t uid = 1000; uid < 1005; ++uid) AddMany(manifest, uid, 8);
-  // Fifteen containers that choose their uids.
+  // Fifteen containers with nine uids each.
   for (uid_t i = 0; i < 15; ++i) {
     for (uid_t uid = 16; uid < 160; uid += 16) AddMany(manifest, kFirstContainerUser + uid + i, 8);
   }
@@ -115,7 +116,7 @@ TEST_CASE("among too many closures, the oldest of the largest account is evicted
   CHECK(CountOf(manifest, 7) == 2);
 }
 
-TEST_CASE("the number of a container's user is neither written nor read") {
+TEST_CASE("the uid of a container user is neither encoded nor decoded") {
   Manifest manifest = Example();
   constexpr uid_t kUser = 1'234'567;
   manifest.closures[0].owner = kUser;
@@ -130,7 +131,7 @@ TEST_CASE("the number of a container's user is neither written nor read") {
   CHECK(EncodeManifest(manifest) == without);
 }
 
-TEST_CASE("a manifest with an additional closure has more than another, in any order") {
+TEST_CASE("SaysMoreThan is true if a closure is new or changed, whatever the order") {
   Manifest before = Example();
   for (KnownClosure& known : before.closures) known.key = KeyOf({}, known.closure);
   Manifest now = before;
@@ -144,7 +145,7 @@ TEST_CASE("a manifest with an additional closure has more than another, in any o
   CHECK(now.SaysMoreThan(before));
 }
 
-TEST_CASE("the latest entry of a closure counts") {
+TEST_CASE("Add replaces an equal closure") {
   Manifest manifest;
   manifest.Add(OneFile("a"));
   KnownClosure shows = OneFile("a");
@@ -163,7 +164,7 @@ Toolchain WithHeader(uint64_t serial, const std::string& contents) {
   return toolchain;
 }
 
-TEST_CASE("a closure without files is true without a look at any") {
+TEST_CASE("a closure without files is true for every toolchain") {
   const Toolchain toolchain = WithHeader(1, "cub");
   Manifest manifest;
   manifest.Add(OneFile("a"));
@@ -174,7 +175,7 @@ TEST_CASE("a closure without files is true without a look at any") {
   CHECK(manifest.FindTrueWith(toolchain)->shows_paths);
 }
 
-TEST_CASE("a closure of the toolchain's headers is true where these are the same") {
+TEST_CASE("a closure of toolchain headers is true for a toolchain with equal headers") {
   const Toolchain toolchain = WithHeader(1, "cub");
   Manifest manifest;
   const auto entry = [&](const std::string& place) {
@@ -186,7 +187,7 @@ TEST_CASE("a closure of the toolchain's headers is true where these are the same
   CHECK(manifest.closures[0].closure.entries[1].kind == FileKind::kAbsent);
   CHECK(DecodeManifest(EncodeManifest(manifest)) == manifest);
   CHECK(manifest.FindTrueWith(toolchain) == &manifest.closures[0]);
-  CHECK(manifest.FindTrueWith(toolchain) == &manifest.closures[0]);  // as remembered
+  CHECK(manifest.FindTrueWith(toolchain) == &manifest.closures[0]);  // from the remembered verdict
   CHECK(manifest.FindTrueWith(WithHeader(2, "another")) == nullptr);
   CHECK(manifest.FindTrueWith(WithHeader(3, "cub")) == &manifest.closures[0]);
   Toolchain more = WithHeader(4, "cub");
@@ -201,7 +202,7 @@ TEST_CASE("a closure of the toolchain's headers is true where these are the same
   CHECK(manifest.FindTrueWith(toolchain) == &manifest.closures[1]);
 }
 
-TEST_CASE("only closures with no other files than the toolchain's headers are the toolchain's") {
+TEST_CASE("a manifest is refused if only one of an entry's root and kind is the toolchain's") {
   const auto decodes = [](uint32_t root, FileKind kind) {
     Manifest manifest;
     manifest.Add({.closure = {{ClosureEntry{{root, "0/cub"}, kind, cccl_cache::Sha256("x"), 0}}}});
@@ -266,7 +267,7 @@ TEST_CASE("the oldest closures are dropped when all together are too large") {
   CHECK_FALSE(DecodeManifest(EncodeManifest(manifest)));
 }
 
-TEST_CASE("long closures of one user evict that user's, not short ones of another") {
+TEST_CASE("long closures of one user evict no closure of another user") {
   Manifest manifest;
   manifest.Add({OneFile("short").closure, false, 1000});
   for (const char first : {'a', 'b', 'c'}) {
@@ -279,7 +280,7 @@ TEST_CASE("long closures of one user evict that user's, not short ones of anothe
   CHECK(manifest.closures[1].owner == uid_t{1000});
 }
 
-TEST_CASE("an inode of a manifest can't be that of a later entry") {
+TEST_CASE("a manifest is refused if an entry has the inode of a later entry") {
   Manifest manifest;
   manifest.Add(OneFile("x"));
   manifest.closures[0].closure.entries[0].same_as = 1;

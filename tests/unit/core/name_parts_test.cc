@@ -15,7 +15,7 @@ NameParts Of(std::initializer_list<std::string_view> identifiers) {
   return parts;
 }
 
-TEST_CASE("a name is composed of as few parts as possible") {
+TEST_CASE("NeededFor returns the least number of parts that compose a name") {
   CHECK(Of({"__FI", "LE__"}).NeededFor("__FILE__").parts == 2);
   CHECK(Of({"__", "FILE", "_"}).NeededFor("__FILE__").parts == 3);
   CHECK(Of({"_", "F", "I", "L", "E"}).NeededFor("__FILE__").parts == 8);
@@ -47,7 +47,7 @@ TEST_CASE("parts of several texts add up") {
 
 }  // namespace
 
-TEST_CASE("a composable name has a part without which none can be composed") {
+TEST_CASE("every split of a shown name into three parts has a needed part") {
   for (const std::string_view name : shown_names::kAll) {
     for (size_t first = 1; first < name.size(); ++first) {
       for (size_t second = first + 1; second <= name.size(); ++second) {

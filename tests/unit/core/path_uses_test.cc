@@ -27,7 +27,7 @@ TEST_CASE("an assertion in a file shows its path as text") {
   CHECK_FALSE(In("#define assert(x)\n").ShowMoreThanText());
 }
 
-TEST_CASE("an assertion that another macro can turn into a literal counts as a number") {
+TEST_CASE("an assertion that a macro can turn into a literal shows more than text") {
   for (const char* text : {
            "#define S(x) #x\n#define X(x) S(x)\nint n = sizeof(X(assert(1)));",
            "#define BODY assert(1)\n",
@@ -64,14 +64,14 @@ TEST_CASE("an assertion that another macro can turn into a literal counts as a n
   }
 }
 
-TEST_CASE("an assertion counts as a number if its arguments continue in another text") {
+TEST_CASE("an assertion shows more than text if another text may include it in an argument") {
   PathUses uses = In("void f() { assert(1); }");
   CHECK_FALSE(uses.ShowMoreThanText());
   uses |= In("int n = X(\n#include \"asserts.h\"\n);");
   CHECK(uses.ShowMoreThanText());
 }
 
-TEST_CASE("a name of a path counts in code and in a pragma's literal, and not in a comment") {
+TEST_CASE("a name that shows a path counts in code and in literals, and not in a comment") {
   for (const std::string word : {"__FILE__", "__builtin_FILE", "__BASE_FILE__", "source_location",
                                  "__assertfail", "__assert_fail", "__ASSERT_STR_HELPER"}) {
     INFO(word);
@@ -84,7 +84,7 @@ TEST_CASE("a name of a path counts in code and in a pragma's literal, and not in
   }
 }
 
-TEST_CASE("CCCL's lines that name a path show as text in files at CCCL's places") {
+TEST_CASE("CCCL's lines that name a path show it as text in CCCL's own files") {
   for (const std::string_view line : kCcclLines) {
     INFO(line);
     CHECK(ShowsTextAlone(InCccl(line)));
@@ -97,7 +97,7 @@ TEST_CASE("CCCL's lines that name a path show as text in files at CCCL's places"
   CHECK(In("int n = X(_CCCL_ASSERT(i, \"\"));").as_number);
 }
 
-TEST_CASE("a file is CCCL's by the first directory of its name and by CCCL's macros") {
+TEST_CASE("a file is CCCL's if it is in a directory of CCCL and has a macro of CCCL") {
   constexpr std::string_view kText = "_CCCL_BEGIN_NAMESPACE_CUDA_STD";
   CHECK(IsOfCccl("cuda/std/array", kText));
   CHECK(IsOfCccl("cub/cub.cuh", "CUB_NAMESPACE_BEGIN"));

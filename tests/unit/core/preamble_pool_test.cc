@@ -31,7 +31,7 @@ TEST_CASE("a wanted preamble is parsed in the background and found") {
   CHECK(scene.parsed == 2);
 }
 
-TEST_CASE("the check whether a preamble is usable holds no lock of the pool") {
+TEST_CASE("the pool holds no lock while it checks whether a preamble is usable") {
   Scene scene;
   scene.Want("a");
   REQUIRE(scene.WaitForParsed(1));
@@ -51,7 +51,7 @@ TEST_CASE("the check whether a preamble is usable holds no lock of the pool") {
   CHECK(scene.Find("a") != nullptr);
 }
 
-TEST_CASE("a preamble that was missed once is not parsed") {
+TEST_CASE("a preamble is parsed after its second miss, not after the first") {
   Scene scene;
   scene.Miss("once");
   scene.Want("twice");
@@ -77,7 +77,7 @@ TEST_CASE("users take turns with the parsing of preambles") {
 using Clock = PreamblePool::Clock;
 constexpr auto kLong = std::chrono::hours(1);
 
-TEST_CASE("a miss waits for a preamble that is being parsed") {
+TEST_CASE("Await waits for a preamble that is being parsed") {
   Scene scene;
   REQUIRE(scene.Shut(kLong));
   auto found = std::async(std::launch::async, [&] {
@@ -87,7 +87,7 @@ TEST_CASE("a miss waits for a preamble that is being parsed") {
   CHECK(found.get() != nullptr);
 }
 
-TEST_CASE("a miss does not wait for a preamble if a full compile is faster, or the only way") {
+TEST_CASE("Await does not wait if a full compile is faster or the only way") {
   Scene scene;
   const auto shortest = GENERATE(std::chrono::hours(0), kLong);
   REQUIRE(scene.Shut(shortest));
@@ -140,7 +140,7 @@ TEST_CASE("a preamble with too large a record of files is not kept") {
   CHECK(scene.Find("a") == nullptr);
 }
 
-TEST_CASE("a preamble over a file that shows the program's name, or functions', is not kept") {
+TEST_CASE("a preamble whose header shows the name of the program or a function is not kept") {
   Scene scene;
   const char* const shown = GENERATE("__BASE_FILE__", "__PRETTY_FUNCTION__");
   scene.files.disk->Write("/inc/a.h", std::string("const char* name = ") + shown + ";");
@@ -218,7 +218,7 @@ TEST_CASE("a preamble that was dropped, or lost its zygote, is parsed again afte
   CHECK(scene.Find("a") == second);
 }
 
-TEST_CASE("a preamble that a build failed with is not tried again soon") {
+TEST_CASE("a preamble that was blamed for a failed build is not parsed again soon") {
   Scene scene;
   scene.Want("a");
   REQUIRE(scene.WaitForParsed(1));

@@ -64,7 +64,7 @@ TEST_CASE("a preamble's key covers the compiler's whole input, and the user") {
   CHECK(same != PreambleFor(MakeRequest(kBegin + "int x;\n"), 1001)->key);
 }
 
-TEST_CASE("programs in other directories may share a preamble, or have separate ones") {
+TEST_CASE("a preamble has a key for any directory, and a key for its own directory") {
   const auto request_in = [](const char* name, const char* option) {
     auto request = MakeRequest(kBegin + "int x;\n");
     ProgramOf(*request).name = name;
@@ -77,12 +77,12 @@ TEST_CASE("programs in other directories may share a preamble, or have separate 
   CHECK(one.key_in_directory != other.key_in_directory);
   CHECK(one.key_in_directory != one.key);
   CHECK(one.key_in_directory == request_in("/one/other.cu", "-DX").key_in_directory);
-  // -lineinfo: under the real paths.
+  // With -lineinfo a program is compiled under the real paths.
   CHECK(request_in("/one/kernel.cu", "-lineinfo").key !=
         request_in("/other/kernel.cu", "-lineinfo").key);
 }
 
-TEST_CASE("only names in the program's directory count as its own") {
+TEST_CASE("ReadsOwnDirectory is true only if a file in the program's directory was read") {
   Closure closure;
   closure.entries = {{{0, "a.h"}, FileKind::kAbsent, {}, 0},
                      {{1, "a.h"}, FileKind::kFile, {}, 1},
@@ -99,11 +99,11 @@ TEST_CASE("a toolchain that was identified again has its own preambles") {
   CHECK(PreambleOf(*Plan(request))->key != PreambleOf(*Plan(request, 1000, other))->key);
 }
 
-TEST_CASE("a program that can't be parsed ahead has no preamble") {
+TEST_CASE("a program whose includes can't be precompiled has no preamble") {
   CHECK_FALSE(PreambleFor(MakeRequest("int x;\n")));
   CHECK_FALSE(PreambleFor(MakeRequest(kBegin + "const char* t = __TIME__;\n")));
   const auto inside = MakeRequest(kBegin + "int x;\n");
-  ProgramOf(*inside).options.push_back("-lineinfo");  // for the real paths
+  ProgramOf(*inside).options.push_back("-lineinfo");  // compiles under the real paths
   CHECK(PreambleFor(inside));
   for (const char* name :
        {"/opt/cuda/include/kernel.cu", "/usr/local/cuda/include/sub/kernel.cu"}) {
@@ -141,7 +141,7 @@ TEST_CASE("LTO-IR has the preamble of the relocatable PTX of the same program") 
   CHECK(preamble_with({"-arch=sm_90"}, without_linker));
 }
 
-TEST_CASE("a build of OptiX-IR or with debug information has no preamble, however it is spelled") {
+TEST_CASE("a build of OptiX-IR or with debug information has no preamble") {
   for (const char* option : {"-optix-ir", "--optix-ir", "-G", "--device-debug"}) {
     INFO(option);
     auto request = MakeRequest(kBegin + "int x;\n");
@@ -150,7 +150,7 @@ TEST_CASE("a build of OptiX-IR or with debug information has no preamble, howeve
   }
 }
 
-TEST_CASE("a request that uses the program's name has no preamble") {
+TEST_CASE("a request that uses __BASE_FILE__ has no preamble") {
   const auto request = MakeRequest(kBegin + "int x;\n");
   SECTION("in the preamble") {
     ProgramOf(*request).source = "#include <a>\n#define X __BASE_FILE__\nint x;\n";
@@ -161,7 +161,7 @@ TEST_CASE("a request that uses the program's name has no preamble") {
   CHECK(PreambleFor(MakeRequest(kBegin + "const char* f = __FILE__;\n")));
 }
 
-TEST_CASE("a request that shows names of functions has no preamble") {
+TEST_CASE("a request that uses __PRETTY_FUNCTION__ has no preamble") {
   const auto request = MakeRequest(kBegin + "int x;\n");
   REQUIRE(PreambleFor(request));
   SECTION("in the source") { ProgramOf(*request).source += "f(__PRETTY_FUNCTION__);"; }
@@ -200,7 +200,7 @@ TEST_CASE("the preamble's own name is noticed in an output and its log") {
   CHECK_FALSE(ShowsPreamble(artifact));
 }
 
-TEST_CASE("a job that parses a preamble takes the memory of all its texts") {
+TEST_CASE("the size of a preamble's job includes all its texts") {
   const auto bytes_with = [](auto change) {
     const auto request = MakeRequest(kBegin + "int x;\n");
     change(*request);
@@ -224,7 +224,7 @@ TEST_CASE("a job that parses a preamble takes the memory of all its texts") {
   CHECK(bytes_with([&](auto& request) { ProgramOf(request).source += much; }) == least);
 }
 
-TEST_CASE("the job that parses a preamble equals the build's, up to the preamble's end") {
+TEST_CASE("a preamble's job equals the build's job except for its source, name and seed") {
   const auto request = MakeRequest(kBegin + "int x;\n");
   ProgramOf(*request).headers = {{"a", "text"}};
   ProgramOf(*request).name_expressions = {"x"};
@@ -247,7 +247,7 @@ TEST_CASE("the job that parses a preamble equals the build's, up to the preamble
   CHECK(job.visible_working_directory == plan->job.visible_working_directory);
 }
 
-TEST_CASE("a preamble that looks up the program's own name is noticed") {
+TEST_CASE("NamesProgram finds a look-up of the program's own name") {
   CompileJob job;
   job.program_name = "/cccl-root-0/kernel.cu";
   Closure closure;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// The preambles that wait to be parsed, and how long they wait.
+// The limits of waiting requests for a parse, and of misses.
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>
@@ -13,7 +13,7 @@ namespace {
 
 using Scene = testing::PreamblePoolScene;
 
-TEST_CASE("the user with most waiting parses loses one for another user's") {
+TEST_CASE("if too many parses wait, the user with the most loses its oldest") {
   Scene scene({.wanted = 2});
   REQUIRE(scene.Shut());
   scene.Want("a", "1", 1000);
@@ -50,7 +50,7 @@ TEST_CASE("a user loses its oldest waiting parse if its parses hold too much mem
   for (const char* key : {"b", "e"}) CHECK(scene.Find(key) == nullptr);
 }
 
-TEST_CASE("if all waiting parses hold too much memory, the user with most loses its oldest") {
+TEST_CASE("if waiting parses hold too much memory, the user with the most loses its oldest") {
   Scene scene({.wanted_bytes = 100});
   REQUIRE(scene.Shut());
   scene.Want("a", "1", 1000, 40);

@@ -43,7 +43,7 @@ TEST_CASE("a build that does not compile is listed with the first error line") {
   CHECK(taken[0].text == "the compiler answered NO");
 }
 
-TEST_CASE("a line with error: is preferred to one with only the word") {
+TEST_CASE("a line with error: is preferred to a line with only the word error") {
   RecentFailures failures;
   Add(failures, 7, DoesNotCompile("k.cu(1): warning: error_code is unused\nk.cu(2): error: e"));
   CHECK(failures.Take(User(7)).at(0).text == "k.cu(2): error: e");
@@ -70,7 +70,7 @@ TEST_CASE("an error that the client handles is no failure") {
   CHECK(taken[0].cause == "timed-out");
 }
 
-TEST_CASE("a user's waiters for one compile are one failure, and each user has one") {
+TEST_CASE("a failed compile is listed once for each user that waited for it") {
   RecentFailures failures;
   Add(failures, 7, DoesNotCompile("error: e"));
   Add(failures, 7, DoesNotCompile("error: another"));
@@ -115,7 +115,7 @@ TEST_CASE("the overflow uid sees no failures") {
   CHECK(taken[0].text.empty());
 }
 
-TEST_CASE("many failures of one user do not displace those of another") {
+TEST_CASE("many recent failures of one user evict none of another user") {
   RecentFailures failures;
   Add(failures, 8, DoesNotCompile("error: first"));
   for (int i = 0; i < 100; ++i) {

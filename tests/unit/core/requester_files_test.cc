@@ -18,7 +18,7 @@ using testing::FakeFileAccess;
 
 const RootDirectories kDirectories{{"/src", "/include/", "", "relative"}, "/place"};
 
-TEST_CASE("a name's path is its root's path and the rest") {
+TEST_CASE("PathOf joins the root's path and the name below the root") {
   CHECK(kDirectories.PathOf({0, "a.h"}) == "/src/a.h");
   CHECK(kDirectories.PathOf({1, "deep/a.h"}) == "/include/deep/a.h");
   CHECK(kDirectories.PathOf({0, ""}) == "/src");
@@ -27,7 +27,7 @@ TEST_CASE("a name's path is its root's path and the rest") {
   CHECK(kDirectories.PathOf({kAbsoluteRoot, "/opt/a.h"}) == "/opt/a.h");
 }
 
-TEST_CASE("a name is absent if its root is absent or invalid") {
+TEST_CASE("PathOf is empty if the root is absent or invalid") {
   CHECK(kDirectories.PathOf({2, "a.h"}).empty());
   CHECK(kDirectories.PathOf({3, "a.h"}).empty());
   CHECK(kDirectories.PathOf({4, "a.h"}).empty());
@@ -39,7 +39,7 @@ TEST_CASE("a name is absent if its root is absent or invalid") {
 const Peer kAlice{1000, 1000, {}, 1};
 const Error kClosed{ErrorCode::kFilesNeeded, "closed"};
 
-TEST_CASE("files that the daemon may open are read by it, and the others are asked for") {
+TEST_CASE("the daemon reads files that it may open, and asks the caller for other files") {
   FakeFileAccess access;
   access.disk->Write("/p/src/open.h", "the daemon's");
   access.disk->Refuse("/p/include/closed.h", kClosed);
@@ -54,14 +54,14 @@ TEST_CASE("files that the daemon may open are read by it, and the others are ask
         std::vector<std::string>{"/p/include/closed.h contents", "/p/include/closed.h"});
 }
 
-TEST_CASE("without a caller's files the error stays") {
+TEST_CASE("a closed file gets files-needed if the caller sends no files") {
   FakeFileAccess access;
   access.disk->Refuse("/p/include/closed.h", kClosed);
   const auto files = OpenFiles(access, kAlice, DirectoriesIn("/p"));
   CHECK(files->Read({1, "closed.h"}).error().code == ErrorCode::kFilesNeeded);
 }
 
-TEST_CASE("a file that is refused to all users is not asked for either") {
+TEST_CASE("the caller is not asked for a file that is refused to all users") {
   FakeFileAccess access;
   access.disk->Refuse("/p/include/fifo", {ErrorCode::kDenied, "a FIFO"});
   AnsweringCaller caller;
@@ -70,7 +70,7 @@ TEST_CASE("a file that is refused to all users is not asked for either") {
   CHECK(caller.asked.empty());
 }
 
-TEST_CASE("of the expected names only those that the daemon can't open are asked for") {
+TEST_CASE("the caller is asked only for expected names that the daemon can't open") {
   FakeFileAccess access;
   access.disk->Write("/p/src/open.h", "open");
   access.disk->Refuse("/p/include/1", kClosed);

@@ -19,7 +19,7 @@ using Catch::Matchers::Contains;
 using std::chrono::microseconds;
 using testing::kAlice;
 
-/// Answers of hits and compiles, and their records.
+/// A responder with its records, and what it told the last caller.
 struct Scene {
   BuildPtr Waits() {
     auto plan = std::make_shared<BuildPlan>();
@@ -49,20 +49,20 @@ struct Scene {
   BuildHistory history{1 << 20};
   testing::FakeAnswered answered;
   std::optional<size_t> noted_before_told;
-  std::optional<uint64_t> told;    ///< the number of its request
-  std::optional<uint64_t> logged;  ///< the number in the log
+  std::optional<uint64_t> told;    ///< the request id in the answer
+  std::optional<uint64_t> logged;  ///< the request id in the log
   Responder responder{{table, statistics, history, &answered,
                        [this](const BuildRecord& record) { logged = record.request_id; }}};
 };
 
-TEST_CASE("an answer is recorded before the callback") {
+TEST_CASE("an answer is recorded before the callback is called") {
   Scene scene;
   scene.responder.AnswerHit(scene.Waits(), Scene::Hit(), {});
   CHECK(scene.noted_before_told == 1);
   CHECK(scene.answered.Of(kAlice.uid).front().key == Scene::Hit().key);
 }
 
-TEST_CASE("an answer to a user that left is not recorded") {
+TEST_CASE("an answer to a caller that has left is not recorded") {
   Scene scene;
   BuildPtr waiter = scene.Waits();
   scene.table.Leave(waiter->ticket);
@@ -71,7 +71,7 @@ TEST_CASE("an answer to a user that left is not recorded") {
   CHECK(scene.answered.Of(kAlice.uid).empty());
 }
 
-TEST_CASE("the caller and the log have the same number for a request, and each request another") {
+TEST_CASE("the caller and the log get the same request id, and each request gets its own") {
   Scene scene;
   scene.responder.AnswerHit(scene.Waits(), Scene::Hit(), {});
   const std::optional<uint64_t> first = scene.told;
@@ -80,14 +80,14 @@ TEST_CASE("the caller and the log have the same number for a request, and each r
   scene.responder.Answer(scene.Waits(), Stopping());
   CHECK(scene.told != first);
   CHECK(scene.logged == scene.told);
-  // Neither the next number of this daemon nor the first of another one can be predicted.
+  // Neither the next id of this daemon nor the first id of another can be predicted.
   CHECK(scene.told != *first + 1);
   Scene restarted;
   restarted.responder.AnswerHit(restarted.Waits(), Scene::Hit(), {});
   CHECK(restarted.told != first);
 }
 
-/// The leader of a flight with a result that can be kept.
+/// The build that leads a flight, and a result that can be kept.
 struct BuildAnswerScene {
   BuildAnswer Answer() const { return AnswerOf(waiter, flight_result); }
 
@@ -127,7 +127,7 @@ TEST_CASE("an answer names the build and the toolchain") {
   CHECK(answer.reason.empty());
 }
 
-TEST_CASE("a compile failure is an answer with the compiler's result code") {
+TEST_CASE("the answer to a failed compile has the compiler's result code") {
   const BuildAnswerScene scene;
   const BuildAnswer answer = AnswerOf(*scene.waiter.plan, testing::Fail("an error"));
   CHECK(answer.outcome == Outcome::kFailed);
@@ -151,14 +151,14 @@ TEST_CASE("a caller that joined a running compile has no queue time") {
   CHECK(scene.Answer().queue_time == microseconds(0));
 }
 
-TEST_CASE("a result that can't be kept has the reason, for joined callers too") {
+TEST_CASE("an uncacheable answer has the reason, for joined callers too") {
   BuildAnswerScene scene;
   scene.waiter.flight.leads = GENERATE(true, false);
-  SECTION("for the compile's findings") {
+  SECTION("the compile's own reason") {
     scene.flight_result.uncacheable_reason = "the output can hold the time";
     CHECK(scene.Answer().reason == "the output can hold the time");
   }
-  SECTION("for changes meanwhile") {
+  SECTION("a change of the toolchain") {
     scene.flight_result.toolchain_changed = true;
     CHECK(scene.Answer().reason == "the toolchain changed on disk while this was compiled");
   }
@@ -176,7 +176,7 @@ TEST_CASE("a failed compile is a failure for every caller, whether it could be k
   CHECK_FALSE(scene.Answer().closed);
 }
 
-TEST_CASE("a result over files has their closure, and is not closed") {
+TEST_CASE("a result with a closure has the closure's key, and is not closed") {
   BuildAnswerScene scene;
   CHECK(scene.Answer().key == scene.waiter.plan->key);
   CHECK(scene.Answer().closed);
@@ -185,7 +185,7 @@ TEST_CASE("a result over files has their closure, and is not closed") {
   CHECK_FALSE(scene.Answer().closed);
 }
 
-TEST_CASE("a refusal with a retry time names the reason") {
+TEST_CASE("the errors for changing toolchains and hung files name the reason") {
   CHECK(KeepsChanging().code == ErrorCode::kUnavailable);
   CHECK_THAT(KeepsChanging().message, Contains("try again"));
   const Error hangs = FilesHang(std::chrono::milliseconds(1500));

@@ -33,7 +33,7 @@ TEST_CASE("a result is a value or an error, and true if it is a value") {
   CHECK(error.error().message == "why");
 }
 
-TEST_CASE("a value can be changed where it is, and moved out") {
+TEST_CASE("a value can be changed in place, and moved out") {
   Result<std::string> result = std::string("a");
   *result += "b";
   result->append("c");

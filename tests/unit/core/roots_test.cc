@@ -56,7 +56,7 @@ TEST_CASE("the program's own directory comes first, then each -I in its order") 
   CHECK(roots[2].for_compiler == "/cccl-root-2");
 }
 
-TEST_CASE("the toolchain's directories come last where they are asked for") {
+TEST_CASE("appended directories of the toolchain come last") {
   Scene scene;
   scene.program().append_toolchain_headers = true;
   const std::vector<Root> roots = scene.Roots({"-I/b"});
@@ -77,7 +77,7 @@ TEST_CASE("a relative name is below the working directory, and nowhere without o
   CHECK(scene.Roots({})[0].mount.target.empty());
 }
 
-TEST_CASE("a name is below the deepest of a toolchain's directories that contain it") {
+TEST_CASE("a name belongs to the deepest toolchain directory that contains it") {
   Scene scene;
   CHECK(scene.Include("/usr/local/cuda/include//").fingerprint.toolchain_directory == "0");
   CHECK(scene.Include("/opt/cuda/include/cccl/cub").fingerprint.toolchain_directory ==
@@ -88,8 +88,7 @@ TEST_CASE("a name is below the deepest of a toolchain's directories that contain
   CHECK(alias.mount.trusted);
 }
 
-TEST_CASE(
-    "a name with only the prefix of a toolchain's directory, or that leaves it, is not trusted") {
+TEST_CASE("a name that only begins like a toolchain directory, or leaves it, is not trusted") {
   Scene scene;
   for (const char* path : {"/opt/cuda/include2", "/opt/cuda", "/opt/cuda/include/../../../home",
                            "/opt/cuda/include/..", "opt/cuda/include"}) {
@@ -101,7 +100,7 @@ TEST_CASE(
   CHECK_FALSE(scene.Include("/opt/cuda/include", {.elsewhere = true}).mount.trusted);
 }
 
-TEST_CASE("if paths show, the compiler gets them as the client spells them") {
+TEST_CASE("a path-dependent build passes paths to the compiler as the client spells them") {
   Scene scene;
   scene.working_directory() = "/home/someone";
   const Root root = scene.Include("inc", {.path_dependent = true});
@@ -121,7 +120,7 @@ BuildPlan PlanWith(std::vector<std::string> client_prefixes) {
   return plan;
 }
 
-TEST_CASE("logs carry the client's own names") {
+TEST_CASE("canonical names in a log are replaced by the client's names") {
   const BuildPlan plan = PlanWith({"src/", "inc/", "/abs/inc/"});
   CHECK(WithClientNames(plan, "/cccl-root-0/k.cu(1): error\n/cccl-root-1/x.h(2): warning") ==
         "src/k.cu(1): error\ninc/x.h(2): warning");
@@ -155,7 +154,7 @@ Artifact Of(ArtifactKind kind, const std::string& bytes) {
   return artifact;
 }
 
-TEST_CASE("a text is found unchanged in code") {
+TEST_CASE("ShownText finds a text in PTX and cubins") {
   const ShownText text("/a");
   for (const ArtifactKind kind : {ArtifactKind::kPtx, ArtifactKind::kCubin}) {
     CHECK(text.In(Of(kind, "x /a y")));
@@ -163,16 +162,16 @@ TEST_CASE("a text is found unchanged in code") {
   }
 }
 
-TEST_CASE("a text shows in PTX by its numbers, as string constants are written there") {
+TEST_CASE("ShownText finds a text in a string constant of PTX, which is written as numbers") {
   const ShownText text("/a");
   CHECK(text.In(Of(ArtifactKind::kPtx, ".b8 x[2] = {47, 97};")));
   CHECK(text.In(Of(ArtifactKind::kPtx, ".b8 x[2] = {47,97};")));
   CHECK_FALSE(text.In(Of(ArtifactKind::kPtx, ".b8 x[2] = {47, 98};")));
-  // The numbers of a cubin are bytes.
+  // In a cubin a string constant is bytes.
   CHECK_FALSE(text.In(Of(ArtifactKind::kCubin, "47, 97")));
 }
 
-TEST_CASE("a name in a string of PTX differs from one in its text") {
+TEST_CASE("InStrings finds a text only in string constants of PTX") {
   const ShownText text("/a");
   CHECK(text.InStrings(Of(ArtifactKind::kPtx, "{47, 97}")));
   CHECK(text.InStrings(Of(ArtifactKind::kPtx, "{47,97}")));
@@ -180,7 +179,7 @@ TEST_CASE("a name in a string of PTX differs from one in its text") {
   CHECK_FALSE(text.InStrings(Of(ArtifactKind::kCubin, "47, 97 /a")));
 }
 
-TEST_CASE("a name in LTO-IR or OptiX-IR does not count, since they always hold names") {
+TEST_CASE("a name in LTO-IR or OptiX-IR does not count, because both always contain names") {
   const ShownText text("/a");
   CHECK_FALSE(text.In(Of(ArtifactKind::kLtoIr, "/a")));
   CHECK_FALSE(text.In(Of(ArtifactKind::kOptixIr, "/a")));

@@ -35,7 +35,7 @@ Closure Answered() {
            {{0, "y.h"}, FileKind::kAbsent, Digest{}, 0}}};
 }
 
-/// The files long after the caller left.
+/// The files of a caller that has left.
 struct Scene {
   Scene() {
     for (const char* path : {"/p/src/x.h", "/p/include/link.h", "/p/include/y.h"}) {
@@ -55,7 +55,7 @@ struct Scene {
       std::make_shared<SentContents>(std::chrono::steady_clock::now);
 };
 
-TEST_CASE("a recalled build has its recorded answers, with the sent contents") {
+TEST_CASE("RecalledFiles returns the recorded answers, with the sent contents") {
   Scene scene;
   scene.Send("x");
   scene.Send("y");
@@ -68,7 +68,7 @@ TEST_CASE("a recalled build has its recorded answers, with the sent contents") {
   CHECK(FirstUntrue(Answered(), files, ClosureOf::kRequester) == Answered().entries.size());
 }
 
-TEST_CASE("equal inodes stay equal, and different ones different") {
+TEST_CASE("names of one file keep one inode, and other names have other inodes") {
   Scene scene;
   RecalledFiles files = scene.Recall();
   const auto inode = [&](const FileName& name) { return files.Look(name)->inode; };
@@ -95,7 +95,7 @@ TEST_CASE("a name without a root is absent") {
   CHECK(scene.Recall(directories).Look({kWorkingDirectoryRoot, "z.h"})->kind == FileKind::kAbsent);
 }
 
-TEST_CASE("a file without a recorded answer needs the caller") {
+TEST_CASE("a file without a recorded answer gets files-needed") {
   Scene scene;
   RecalledFiles files = scene.Recall();
   CHECK(files.Look({1, "z.h"}).error().code == ErrorCode::kFilesNeeded);
@@ -110,7 +110,7 @@ TEST_CASE("contents that expired, or that another user sent, are not found") {
   CHECK(files.Read({0, "x.h"}).error().code == ErrorCode::kFilesNeeded);
 }
 
-TEST_CASE("files that the daemon opened itself are opened again, if they are unchanged") {
+TEST_CASE("RecalledFiles reads a file that the daemon may open, if it is unchanged") {
   Scene scene;
   FakeFileAccess open;
   open.disk->Write("/p/include/y.h", "y");
@@ -127,7 +127,7 @@ std::shared_ptr<const std::string> Text(std::string text) {
   return std::make_shared<const std::string>(std::move(text));
 }
 
-TEST_CASE("contents are known to their sender, for a while") {
+TEST_CASE("sent contents are found only for their sender, and only for a limited time") {
   auto now = std::chrono::steady_clock::now();
   SentContents sent([&] { return now; });
   CHECK_FALSE(sent.SentAny(1000));

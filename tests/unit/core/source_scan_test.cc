@@ -15,11 +15,11 @@ TEST_CASE("a time token is found as a whole identifier only") {
   CHECK(ScanText("__TIMESTAMP__").time_token == "__TIMESTAMP__");
   CHECK(ScanText("MY__DATE__").time_token == "");
   CHECK(ScanText("__DATE__S __DATE__").time_token == "__DATE__");
-  CHECK(ScanText("$__DATE__$").time_token == "__DATE__");  // $ is in no identifier of NVRTC's
+  CHECK(ScanText("$__DATE__$").time_token == "__DATE__");  // NVRTC allows no $ in identifiers
   CHECK(ScanText("").time_token == "");
 }
 
-TEST_CASE("an identifier is found as a whole wherever blocks of 64 characters end") {
+TEST_CASE("an identifier is found as a whole even across blocks of 64 characters") {
   for (size_t before = 0; before <= 140; ++before) {
     for (const size_t behind : {0, 1, 63, 64, 65, 130}) {
       INFO(before << " characters before, " << behind << " behind");
@@ -46,14 +46,14 @@ TEST_CASE("static_assert is not assert") {
   CHECK(ScanText("#warning \"/cccl-root-1/x\"").path_token);
 }
 
-TEST_CASE("the token for the program's name differs from those for other paths") {
+TEST_CASE("__BASE_FILE__ is reported separately from other path tokens") {
   CHECK(ScanText("__FILE__ __BASE_FILE__").base_name_token);
   CHECK(ScanText("__BASE_\\\nFILE__").base_name_token);
   CHECK(ScanText("__BASE_FILE__").path_token);
   CHECK_FALSE(ScanText("__FILE__ MY__BASE_FILE__").base_name_token);
 }
 
-TEST_CASE("the token for a function's name counts as a use in code unless it is in a #define") {
+TEST_CASE("__PRETTY_FUNCTION__ counts as used in code unless it is in a #define") {
   const auto in_code = [](std::string_view text) {
     CHECK(ScanText(text).function_token);
     return ScanText(text).function_token_in_code;

@@ -21,7 +21,7 @@ TEST_CASE("totals are restored from their text") {
   CHECK(after.Get(Counter::kCompileMicroseconds) == 1'500'000);
 }
 
-TEST_CASE("a foreign text restores nothing and harms nothing") {
+TEST_CASE("Restore ignores an invalid text") {
   Statistics statistics;
   statistics.Restore("builds_total{} 12x\nbuilds_total{} -1\n\n\nnonsense\nbuilds_total{} ");
   CHECK(statistics.Get(Counter::kBuilds) == 0);

@@ -33,7 +33,7 @@ TEST_CASE("a directory has one digest for its contents, independent of its place
   CHECK_FALSE(small.Find("1"));
 }
 
-TEST_CASE("a change of a byte, name or link changes the digest of its directory only") {
+TEST_CASE("a change of a byte, name or link changes only the digests of its directories") {
   const ToolchainHeaders before(Small(), {}, false);
   std::vector<File> files = Small();
   SECTION("contents") { files[1].contents = Sha256("B"); }
@@ -81,7 +81,7 @@ const std::vector<Mount> kMounts = {{"/cccl-root-1", "/cuda/include/cub", true},
                                     {"/cccl-root-2", "/home/user", false},
                                     {"/cccl-root-3", "/cuda/include", true}};
 
-TEST_CASE("all names below a root of the toolchain are places") {
+TEST_CASE("NamesOf returns the places of names below the toolchain's roots") {
   const ToolchainPlaces places(Nested(), kMounts);
   const auto names = [&](const char* visible) {
     Places found;
@@ -98,13 +98,13 @@ TEST_CASE("all names below a root of the toolchain are places") {
   CHECK(names("/cuda/includes/x.h").empty());
   CHECK(names("/cccl-root-3/__pycache__/x.h").empty());
   CHECK(names("/cccl-root-3/__pycache__x.h") == Places{"0/__pycache__x.h"});
-  // A file's real path means this toolchain alone.
+  // A real path leads to a file of this toolchain only.
   CHECK(names("/cuda/include/cccl/x.h") == Places{"/cuda/include/cccl/x.h"});
   CHECK(names("/other") == Places{"/other"});
   CHECK(names("/cuda/include/cub/../cuda.h") == Places{"/cuda/include", "0/cub", "0/cuda.h"});
 }
 
-TEST_CASE("a look-up is announced by the entry that contains it") {
+TEST_CASE("AnnouncedFor returns the entry directly below the root") {
   const ToolchainPlaces places(Nested(), kMounts);
   CHECK(places.AnnouncedFor("/cccl-root-1/block/b.h") == "/cccl-root-1/block");
   CHECK(places.AnnouncedFor("/cuda/include/cccl/cub/x.h") == "/cuda/include/cccl/cub");
@@ -126,7 +126,7 @@ TEST_CASE("a path is looked up only in the toolchain that contains it") {
   CHECK_FALSE(SeenIn(other, {kToolchainRoot, "/cuda/include/none.h"}));
 }
 
-TEST_CASE("a path is in a directory only at a component boundary") {
+TEST_CASE("LiesIn compares whole components of paths") {
   CHECK(LiesIn("/a/b", "/a/b"));
   CHECK(LiesIn("/a/b/c", "/a/b"));
   CHECK_FALSE(LiesIn("/a/bc", "/a/b"));
@@ -134,7 +134,7 @@ TEST_CASE("a path is in a directory only at a component boundary") {
   CHECK(LiesIn("/a", "/"));
 }
 
-TEST_CASE("a header directory has the number of the outermost one that contains it") {
+TEST_CASE("a header directory has the number of the outermost directory that contains it") {
   const std::vector<HeaderDirectory> directories = {{"/a/b/c", {}}, {"/a/b", {}}, {"/a", {}}};
   CHECK(PlaceOf(directories, 0) == "2/b/c");
   CHECK(PlaceOf(directories, 1) == "2/b");
