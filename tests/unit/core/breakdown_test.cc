@@ -109,7 +109,7 @@ TEST_CASE("a bucket counts all durations up to its bound") {
   CHECK(taken.at("hit_duration_seconds_count{}") == 4);
 }
 
-TEST_CASE("a remembered compile error counts as no compile, and a refused build as no failure") {
+TEST_CASE("a remembered failure counts as no compile, and a refused build as no failure") {
   BuildBreakdown breakdown;
   Result<BuildAnswer> remembered = Answered(Outcome::kFailed, 1s);
   remembered->remembered = true;

@@ -55,7 +55,7 @@ std::shared_ptr<const BuildPlan> Plan(const std::string& source, uid_t uid = kAl
   return MakePlan(MakeRequest(source), {.uid = uid});
 }
 
-/// Returns the plan of a program that looks into a directory of the user.
+/// Returns the plan of a program with this user directory in -I.
 std::shared_ptr<const BuildPlan> PlanWithDirectory(const std::string& source,
                                                    const std::string& directory) {
   auto request = MakeRequest(source);
@@ -332,7 +332,7 @@ TEST_CASE("a manifest on the disk that was not read is not overwritten") {
   CHECK_FALSE(scene.lower.Holds(ManifestKey(plan->fingerprint)));
 }
 
-TEST_CASE("an inserted artifact is for all users, and goes to the disk") {
+TEST_CASE("Insert stores an artifact on the disk, for all users") {
   Scene scene;
   const Digest fingerprint = Sha256("fingerprint");
   const auto insert = [&](const Closure& closure) {

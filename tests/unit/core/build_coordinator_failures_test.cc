@@ -41,13 +41,13 @@ TEST_CASE("a crashed compile is retried once; a second crash quarantines the inp
                    .own_signal = true};
     return Succeed("second try");
   };
-  SECTION("once") {
+  SECTION("the worker crashes once") {
     CoordinatorBench bench(crash);
     CHECK(bench.BuildOne("a").artifact->parts[0].bytes == "second try");
     CHECK(bench.Count(Counter::kRetries) == 1);
     CHECK(bench.Count(Counter::kCompiles) == 1);
   }
-  SECTION("twice") {
+  SECTION("the worker crashes twice") {
     CoordinatorBench bench([](const CompileJob&, int) -> Result<CompileOutput> {
       return Error{.code = ErrorCode::kWorkerCrashed,
                    .message = "the compiler died by SIGSEGV",

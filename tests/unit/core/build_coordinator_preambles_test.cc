@@ -28,7 +28,7 @@ using testing::kBob;
 using testing::MakeRequest;
 using testing::Succeed;
 
-/// Looks beside the program, then in the directory of -I.
+/// Asks for local.h beside the program, then in the directory of -I.
 Result<FileAnswer> AskForHeader(const CompileJob& job) {
   Result<FileAnswer> header = job.files->Ask("/cccl-root-0/local.h");
   if (!header || header->kind != FileKind::kAbsent || job.mounts.size() < 2) return header;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// Background work for callers that send their files, after they left.
+// Background work for callers that sent their files and have left.
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>

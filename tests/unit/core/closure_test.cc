@@ -96,7 +96,8 @@ TEST_CASE("the key of a closure does not change by accident") {
         "36af073c18def1eca0751af07ab810db609d8576a79887d100f2bdbad479f91f");
 }
 
-// Returns the questions to a caller with these files, for a closure of others or its own.
+// Returns the questions to a caller with the files `has`, for a closure of its own user or of
+// another.
 std::vector<std::string> AskedFor(const Closure& closure, ClosureOf whose,
                                   std::map<std::string, std::string> has) {
   testing::AnsweringCaller caller;
@@ -145,7 +146,7 @@ TEST_CASE("names of one search are asked for at once, and so are all names of an
     CHECK(FirstUntrue(closure, *files, whose) == 2);
     return caller.batches;
   };
-  // Questions: x.h in both roots, its contents, y.h.
+  // Questions: x.h in both roots, the contents of x.h, y.h.
   CHECK(batches(ClosureOf::kOthers) == std::vector<size_t>{2, 1, 1});
   CHECK(batches(ClosureOf::kRequester) == std::vector<size_t>{5, 1});
   // A look-up in the toolchain in between adds no message.

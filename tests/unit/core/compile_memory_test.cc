@@ -245,7 +245,7 @@ TEST_CASE("one user's memory estimate does not delay the same build of another u
   scene.Know({700});
   const auto ann = scene.Runs(700);
   const auto wanted = scene.Waits(700);
-  scene.Wants(*wanted, 1, kBob);  // unknown
+  scene.Wants(*wanted, 1, kBob);  // of unknown kind
   CHECK(wanted->WaitUntilStarted());
 }
 

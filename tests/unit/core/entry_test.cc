@@ -111,8 +111,8 @@ TEST_CASE("an entry with lengths beyond its end is a miss, even with a correct c
       if (at + width > entry.size() - 32) continue;
       std::string hostile = entry;
       hostile.replace(at, width, width, '\xff');
-      // Most changes break the structure; the others change a value. None may crash or allocate
-      // excessively.
+      // Most changes break the structure; the others change a value. None may cause a crash or a
+      // huge allocation.
       const ArtifactPtr decoded = DecodeEntry(kKey, Resealed(hostile));
       if (decoded) CHECK(EncodeEntry(kKey, *decoded) == Resealed(hostile));
     }

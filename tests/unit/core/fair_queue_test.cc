@@ -80,7 +80,7 @@ TEST_CASE("users take turns whatever the length of their queues") {
   CHECK(order == std::vector<uint64_t>{1000, 1, 10, 2, 3});
 }
 
-TEST_CASE("running and waiting items are listed for all accounts, or for one") {
+TEST_CASE("Describe lists running and waiting items of all accounts, or of one") {
   Line line;
   for (uint64_t item : {1, 2}) CHECK(line.queue.Add(item, Account(7)).ok());
   CHECK(line.queue.Add(2, Account(8)).ok());
@@ -426,7 +426,7 @@ TEST_CASE("short waits of an item free its slot once their sum exceeds `park_aft
   CHECK(ran_beside);
 }
 
-// Items from 100 on wait for their requester until they must give way, or are released.
+// Items from 100 on wait for their requester until they must give way, or until Release().
 struct Holders {
   explicit Holders(std::chrono::milliseconds give_way_after, size_t relief_slots = 1)
       : queue({.slots = 1,

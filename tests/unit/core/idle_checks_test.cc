@@ -314,7 +314,7 @@ TEST_CASE("LTO-IR of a preamble is not judged by a toolchain that has no nvJitLi
 TEST_CASE("LTO-IR of a preamble that links to other PTX, or to none, is dropped") {
   LtoIrScene scene;
   SECTION("other PTX") { scene.of_spared = LtoIrScene::Of(ArtifactKind::kPtx, "other"); }
-  SECTION("none") { scene.of_spared = Fail("refused"); }
+  SECTION("no PTX") { scene.of_spared = Fail("refused"); }
   scene.Check();
   CHECK(scene.bench.Count(Counter::kShadowMismatches) == 1);
 }

@@ -406,7 +406,7 @@ TEST_CASE("a waiting caller that leaves does not affect others") {
   holder.Publish("bytes");
   CHECK(leaves.told.empty());
   CHECK(stays.told == "found bytes ");
-  scene.table.Leave(leaves.waiter);  // a second time
+  scene.table.Leave(leaves.waiter);  // the second call does nothing
 }
 
 TEST_CASE("a thousand callers wait, and each is answered once") {

@@ -203,7 +203,7 @@ TEST_CASE("a preamble that was dropped, or lost its zygote, is parsed again afte
   const ParsedPreamblePtr first = scene.Find("a");
   REQUIRE(first != nullptr);
   SECTION("dropped") { scene.pool->Drop(Sha256("a"), first); }
-  SECTION("useless") { scene.last->Spoil(); }
+  SECTION("its zygote is gone") { scene.last->Spoil(); }
   CHECK(scene.Find("a") == nullptr);
   scene.Miss("a");
   scene.Want("b");

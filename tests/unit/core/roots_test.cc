@@ -167,7 +167,7 @@ TEST_CASE("ShownText finds a text in a string constant of PTX, which is written 
   CHECK(text.In(Of(ArtifactKind::kPtx, ".b8 x[2] = {47, 97};")));
   CHECK(text.In(Of(ArtifactKind::kPtx, ".b8 x[2] = {47,97};")));
   CHECK_FALSE(text.In(Of(ArtifactKind::kPtx, ".b8 x[2] = {47, 98};")));
-  // In a cubin a string constant is bytes.
+  // A cubin has string constants as bytes.
   CHECK_FALSE(text.In(Of(ArtifactKind::kCubin, "47, 97")));
 }
 
