@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// The coordinator's activity, as each user may see it.
 #include "daemon/core/model/activity.h"
 
 #include <atomic>

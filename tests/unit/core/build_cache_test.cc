@@ -24,7 +24,6 @@ constexpr uid_t kAlice = 1000;
 constexpr uid_t kBob = 1001;
 const Digest kKey = Sha256("key");
 
-/// Memory, a disk, and users' own entries.
 struct Scene {
   MapTier upper{TierName::kMemory};
   MapTier lower{TierName::kDisk};
@@ -359,7 +358,6 @@ TEST_CASE("Insert adds the closure even if the artifact was already present") {
   CHECK(scene.cache.ManifestOf(*plan, kAlice).all->closures.size() == 1);
 }
 
-/// A disk that stores nothing.
 class FullTier final : public Tier {
  public:
   [[nodiscard]] TierName name() const override { return TierName::kDisk; }

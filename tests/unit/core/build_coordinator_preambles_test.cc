@@ -52,7 +52,6 @@ class Scene {
         });
   }
 
-  /// Builds a program that begins with kBegin.
   BuildAnswer Build(const std::string& rest, const Peer& peer = kAlice) {
     return bench.BuildOne(kBegin + rest, peer);
   }
@@ -67,7 +66,6 @@ class Scene {
     }
     return WaitForPreambles(count);
   }
-  /// Waits until this many preambles were parsed.
   bool WaitForPreambles(uint64_t count) {
     return WaitUntil([&] { return bench.Count(Counter::kPreambles) >= count; });
   }
@@ -201,7 +199,7 @@ bool UsedAgain(Scene& scene) {
   CHECK_FALSE(scene.Build("int b;").precompiled_headers);
   scene.spared = [] { return Succeed("output"); };
   scene.Build("int second miss;");
-  // Preambles are parsed one at a time, so no earlier request is left when this one is parsed.
+  // Preambles are parsed one at a time, so no earlier request is left after this one.
   const std::string other = kBegin + kBegin;
   REQUIRE(WaitUntil([&, i = 0]() mutable {
     return scene.bench.BuildOne(other + std::to_string(++i)).precompiled_headers;

@@ -105,7 +105,6 @@ TEST_CASE("a hit saves its compile time, and hits of unknown time are counted se
   }
 }
 
-/// A disk that stores nothing.
 class FullTier final : public Tier {
  public:
   [[nodiscard]] TierName name() const override { return TierName::kDisk; }

@@ -39,7 +39,6 @@ Kind KindNamed(const std::string& name, Account account = kAnn) {
 
 class Scene;
 
-/// A compile that runs or waits.
 struct Compile {
   Compile(Scene& its_scene, uint64_t its_number) : scene(its_scene), number(its_number) {}
   ~Compile() { End(); }
@@ -70,7 +69,6 @@ class Scene {
     Wants(*compile, size, account, priority);
     return compile;
   }
-  /// Adds the compile to the queue of this account.
   void Wants(const Compile& compile, uint64_t size, Account account,
              BuildPriority priority = BuildPriority::kNormal) {
     CHECK(queue.Add(compile.number, account, priority, KindOf(size, account)).ok());

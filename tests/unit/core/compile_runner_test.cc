@@ -31,7 +31,6 @@ using testing::MakePlan;
 using testing::MakeRequest;
 using testing::MakeToolchain;
 
-/// The parts of a runner.
 struct Bench {
   explicit Bench(FakeCompiler::Behaviour behaviour) : compiler(std::move(behaviour)) {}
   [[nodiscard]] CompileRunner::Parts parts() { return {toolchains, compiler, files, statistics}; }

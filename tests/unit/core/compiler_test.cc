@@ -30,7 +30,6 @@ TEST_CASE("the longest possible time limit does not overflow") {
   CHECK(*started.deadline > steady_clock::now() + std::chrono::hours(24 * 364));
 }
 
-/// A compiler without preambles.
 class PlainCompiler final : public Compiler {
  public:
   Result<CompileOutput> Compile(const CompileJob&, const CompileLimits&, std::stop_token) override {

@@ -31,8 +31,8 @@ struct CoordinatorBench {
     uint64_t shadow_check_every = 0;
     AnsweredBuilds* answered = nullptr;
     Cluster* cluster = nullptr;
-    /// The tier below memory. With the default no caller waits for a tier: all work before a
-    /// compile is done when Start() returns.
+    /// The tier below memory. The default makes no caller wait: all work before a compile is done
+    /// when Start() returns.
     TierName second_tier = TierName::kArena;
   };
 
@@ -71,7 +71,6 @@ Result<CompileOutput> SourceAsOutput(const CompileJob& job, int call);
 /// text, or "nothing" if there is no such header.
 Result<CompileOutput> IncludesLocal(const CompileJob& job, int call);
 
-/// Returns the bytes of the artifact.
 std::string TextOf(const BuildAnswer& answer);
 
 /// Returns MakeRequest("a") with this working directory.

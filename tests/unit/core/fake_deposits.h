@@ -53,7 +53,7 @@ class FakeDepositStore final : public DepositStore {
   }
 
   /// Each is called once: `during_get` by the next Get, which finds nothing, `during_remove` at the
-  /// start of the next Remove. To be set while no call runs.
+  /// start of the next Remove. Set only while no call runs.
   std::function<void()> during_get;
   std::function<void()> during_remove;
   bool full = false;        ///< nothing more can be stored

@@ -19,7 +19,6 @@ class FakePrivateEntries final : public PrivateEntries {
     const std::lock_guard lock(mutex_);
     return entries_.contains({uid, key});
   }
-  /// Returns whether the user has any entry.
   bool HasAny(uid_t uid) {
     const std::lock_guard lock(mutex_);
     const auto first = entries_.lower_bound({uid, {}});

@@ -225,7 +225,6 @@ class FakeCompiler final : public Compiler {
     std::lock_guard lock(mutex_);
     return started_;
   }
-  /// Returns the limits of each call so far.
   std::vector<CompileLimits> limits() {
     std::lock_guard lock(mutex_);
     return limits_;
@@ -297,7 +296,6 @@ class MapTier final : public Tier {
   std::map<cccl_cache::Digest, ArtifactPtr> entries_;
 };
 
-/// Collects the answers of many calls.
 class Answers {
  public:
   BuildCoordinator::Done Collect() {

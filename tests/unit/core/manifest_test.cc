@@ -225,7 +225,6 @@ TEST_CASE("a manifest that is cut short, longer or of another version is refused
   CHECK_FALSE(DecodeManifest(other_version));
 }
 
-/// Returns a closure with this many names of this length.
 KnownClosure Names(size_t count, size_t length, char first = 'x') {
   const std::string name = first + std::string(length - 1, 'x');
   KnownClosure known;

@@ -85,7 +85,6 @@ class PreamblePoolScene {
     const std::lock_guard lock(mutex_);
     return sizes_;
   }
-  /// Waits until this many preambles were parsed.
   bool WaitForParsed(uint64_t count) {
     return WaitUntil([&] { return statistics.Get(Counter::kPreambles) >= count; });
   }

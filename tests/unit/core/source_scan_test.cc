@@ -106,7 +106,6 @@ TEST_CASE("ordinary texts can paste no names") {
   CHECK(PastedNames(PartsIn("D A T E AT TE TA I M __F _ n_ source in")).time_token.empty());
 }
 
-/// Returns the preamble of the text.
 std::string Preamble(const std::string& text) { return text.substr(0, PreambleLength(text)); }
 
 TEST_CASE("a preamble ends with the last leading include") {

@@ -24,7 +24,6 @@ class Stall {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, kPatience, [&] { return entered_ >= reads; });
   }
-  /// Returns the number of calls of Enter so far.
   [[nodiscard]] size_t entered() {
     const std::lock_guard lock(mutex_);
     return entered_;

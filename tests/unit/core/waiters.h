@@ -13,7 +13,6 @@
 
 namespace cccl_cache::daemon::testing {
 
-/// Returns the plan of a valid request.
 inline std::shared_ptr<const BuildPlan> MakePlan(
     std::shared_ptr<const cccl_cache::BuildRequest> request, const PlanOptions& options = {}) {
   Result<BuildPlan> plan = PlanBuild(std::move(request), MakeToolchain(), options);
