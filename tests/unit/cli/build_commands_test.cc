@@ -22,7 +22,7 @@ struct Scene {
     Library().result.artifacts = {{CCCL_CACHE_CUBIN, "cubin"}, {CCCL_CACHE_LTOIR, "ltoir"}};
   }
 
-  /// Runs `build` of a source with these arguments after it.
+  /// Runs `build` for the source, with these further arguments.
   [[nodiscard]] Said Build(const std::vector<std::string>& words) const {
     std::vector<std::string> all = {"build", source, "--arch", "sm_90", "-o", output};
     all.insert(all.end(), words.begin(), words.end());
@@ -38,7 +38,7 @@ using Words = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("build turns its arguments into NVRTC's options, given options last") {
+TEST_CASE("build turns its arguments into NVRTC's options, and puts --option arguments last") {
   const Scene scene;
   const Said said = scene.Build({"-I", "a", "-Ib", "-D", "X=1", "-DY", "--std", "c++17",
                                  "--option=-G", "--name-expression", "f<int>"});
@@ -72,7 +72,7 @@ TEST_CASE("build reads headers under the names they are given") {
   CHECK(Library().name == "other.cu");
 }
 
-TEST_CASE("build takes a header without a name for a usage error, but not a missing one") {
+TEST_CASE("a --header without a name is a usage error, a missing header file is not") {
   const Scene scene;
   for (const char* wrong : {"a.h", "=a.h"}) {
     const Said said = scene.Build({"--header", wrong});
@@ -97,7 +97,7 @@ TEST_CASE("build sends NVRTC's environment variables") {
   CHECK(Library().environment == "NVRTCWIZ=1");
 }
 
-TEST_CASE("build does not print an artifact and an object to one standard output") {
+TEST_CASE("build refuses to print an artifact and JSON to the same standard output") {
   const Scene scene;
   const Said said =
       RunCommand({"build", scene.source, "--arch", "sm_90", "-o", "-"}, {.json = true});
@@ -114,7 +114,7 @@ TEST_CASE("build names an unreadable source, and does not ask the daemon") {
   CHECK(Library().called.empty());
 }
 
-TEST_CASE("the socket is named before or after the command") {
+TEST_CASE("the option --socket is accepted before and after the command") {
   const Scene scene;
   const Words build = {"build", scene.source, "--arch", "sm_90", "-o", scene.output};
   for (const Words& words : {Words{"--socket", "/s"}, Words{"--socket=/s"}}) {
@@ -136,7 +136,7 @@ TEST_CASE("the option --arch native without a driver names the remedy") {
   CHECK(Has(said.errors, "--arch sm_90"));
 }
 
-TEST_CASE("build under explain is explained and writes nothing") {
+TEST_CASE("explain explains a build, link or nvvm command, and writes no file") {
   const Scene scene;
   const Said said =
       RunCommand({"build", scene.source, "--arch", "sm_90", "-o", scene.output}, {.explain = true});
@@ -168,7 +168,7 @@ struct LinkCommandScene {
     Library().result.artifacts = {{CCCL_CACHE_CUBIN, "cubin"}, {CCCL_CACHE_PTX, "ptx"}};
   }
 
-  /// Runs `link` of files with these names and these arguments after them.
+  /// Runs `link` for new files with these names, with these further arguments.
   [[nodiscard]] Said Link(const Words& names, const Words& words = {}) const {
     Words all = {"link", "--arch", "sm_90", "-o", directory / "out"};
     for (const std::string& name : names) all.push_back(directory.Write(name, name));
@@ -207,7 +207,7 @@ TEST_CASE("a result without -o is written to the working directory, and named af
   }
 }
 
-TEST_CASE("link asks nvJitLink for PTX by an option, and given options come last") {
+TEST_CASE("link asks nvJitLink for PTX by an option, and --option arguments come last") {
   const LinkCommandScene scene;
   CHECK(scene.Link({"a.ltoir"}, {"--emit", "ptx", "--option=-lto"}).exit_code == 0);
   CHECK(Library().options == Words{"-arch=sm_90", "-ptx", "-lto"});
@@ -233,7 +233,7 @@ TEST_CASE("link names an unreadable input, and does not ask the daemon") {
   CHECK(Library().called.empty());
 }
 
-TEST_CASE("link does not print an artifact and an object to one standard output") {
+TEST_CASE("link refuses to print an artifact and JSON to the same standard output") {
   const LinkCommandScene scene;
   const Words words = {"link", scene.directory.Write("a.o", "o"), "--arch", "sm_90", "-o", "-"};
   CHECK(RunCommand(words, {.json = true}).exit_code == 2);
@@ -274,7 +274,7 @@ TEST_CASE("nvvm takes modules in order, lazy ones by their prefix") {
   CHECK_FALSE(Library().libdevice);
 }
 
-TEST_CASE("nvvm asks libNVVM for LTO-IR by an option, and given options come last") {
+TEST_CASE("nvvm asks libNVVM for LTO-IR by an option, and --option arguments come last") {
   const NvvmCommandScene scene;
   CHECK(scene.Compile({scene.module, "--emit", "ltoir", "--libdevice", "--option=-opt=0"})
             .exit_code == 0);
@@ -291,7 +291,7 @@ TEST_CASE("nvvm names an unreadable module without the prefix, and does not ask 
   CHECK(Library().called.empty());
 }
 
-TEST_CASE("nvvm does not print an artifact and an object to one standard output") {
+TEST_CASE("nvvm refuses to print an artifact and JSON to the same standard output") {
   const NvvmCommandScene scene;
   const Words words = {"nvvm", scene.module, "--arch", "compute_90", "-o", "-"};
   CHECK(RunCommand(words, {.json = true}).exit_code == 2);

@@ -118,7 +118,7 @@ TEST_CASE("a system error is no usage error") {
   CHECK(Listen([&] { return FailPlan(error, {}); }).exit_code == kOther);
 }
 
-TEST_CASE("a missing or busy daemon's error names the way to compile without it") {
+TEST_CASE("the error of a missing or busy daemon suggests --fallback local") {
   const Error none = {CCCL_CACHE_NO_DAEMON, "nobody listens"};
   const std::string hint = "nobody listens; --fallback local compiles without one";
   const auto errors = [&](const CompilePlan& plan, const CommonOptions& common) {

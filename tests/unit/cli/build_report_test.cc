@@ -30,7 +30,7 @@ constexpr const char* kWrongArchitecture =
 
 }  // namespace
 
-TEST_CASE("an option that the compiler does not know can be left out") {
+TEST_CASE("the hint for an option that the compiler does not know says so") {
   for (const Compiler compiler : {Compiler::kNvrtc, Compiler::kNvJitLink, Compiler::kNvvm}) {
     const CompilePlan plan = For(compiler, "sm_90");
     CHECK(Has(FailureHint(plan, "error: unrecognized option --frob"), "has no such option"));
@@ -56,7 +56,7 @@ TEST_CASE("the hint for a misspelled architecture has the right spelling") {
         "--arch is written sm_90, or compute_90 for PTX alone");
 }
 
-TEST_CASE("the hint for several architectures is one build for each") {
+TEST_CASE("the hint for several architectures suggests one build for each") {
   for (const Compiler compiler : {Compiler::kNvrtc, Compiler::kNvJitLink, Compiler::kNvvm}) {
     for (const char* several : {"sm_90,sm_80", "sm_90a,sm_100", "compute_90;compute_80", "80 90"}) {
       CHECK(FailureHint(For(compiler, several), kWrongArchitecture) ==
@@ -65,14 +65,14 @@ TEST_CASE("the hint for several architectures is one build for each") {
   }
 }
 
-TEST_CASE("the hint for an unknown architecture is another toolchain") {
+TEST_CASE("the hint for an unknown architecture suggests another toolchain") {
   for (const char* known : {"sm_120", "sm_90a", "compute_120"}) {
     CHECK(Has(FailureHint(For(Compiler::kNvrtc, known), kWrongArchitecture),
               std::string("this toolchain knows no ") + known));
   }
 }
 
-TEST_CASE("the hint for nvJitLink's error about LTO-IR is -lto") {
+TEST_CASE("the hint for nvJitLink's error about LTO-IR suggests -lto") {
   const CompilePlan plan = For(Compiler::kNvJitLink, "compute_90");
   CHECK(FailureHint(plan, "use link time optimization (-lto)") ==
         "LTO-IR is linked with --option=-lto");
@@ -81,7 +81,7 @@ TEST_CASE("the hint for nvJitLink's error about LTO-IR is -lto") {
         "--arch compute_90 goes with --emit ptx, a cubin is made by --arch sm_90");
 }
 
-TEST_CASE("the hint for an unreadable link input is that it is newer or damaged") {
+TEST_CASE("the hint for an unreadable link input says that the input is newer or damaged") {
   const CompilePlan plan = For(Compiler::kNvJitLink, "sm_90");
   CHECK(Has(FailureHint(plan, "may need newer version of nvJitLink"), "of a newer CUDA"));
   for (const char* log :
@@ -96,7 +96,7 @@ TEST_CASE("wrong code gets no hint beyond the compiler's message") {
     CHECK(FailureHint(For(compiler, "sm_90"), "k.cu(1): error: expected a \";\"").empty());
     CHECK(FailureHint(For(compiler, "sm_90"), "").empty());
   }
-  // The message names another architecture.
+  // The message has "arch" only within another word.
   CHECK(FailureHint(For(Compiler::kNvrtc, "sm_90"), "error: search failed").empty());
 }
 
@@ -205,7 +205,7 @@ TEST_CASE("a failure without a log is reported by its error's name") {
   CHECK(Has(scene.Tell().errors, "cccl-cache-cli: does not compile: NVRTC_ERROR_INVALID_INPUT\n"));
 }
 
-TEST_CASE("a result without the requested artifact is an error with a way out") {
+TEST_CASE("a result without the requested artifact is an error with a remedy") {
   Scene scene;
   scene.plan.kind = Kind::kLtoIr;
   const Said said = scene.Tell({.json = true});

@@ -39,7 +39,7 @@ TEST_CASE("no daemon, a refusal and other errors have different exit codes") {
   }
 }
 
-TEST_CASE("an overloaded daemon's hint is said in words and in JSON") {
+TEST_CASE("an overloaded daemon's retry time is printed as text and in JSON") {
   const CommonOptions json = {.json = true};
   const Said said = Listen([&] {
     return Fail(Error{CCCL_CACHE_OVERLOADED, "the queue is full", 250}, json);
@@ -50,7 +50,7 @@ TEST_CASE("an overloaded daemon's hint is said in words and in JSON") {
   CHECK(Has(said.output, "\"retry_ms\": 250"));
 }
 
-TEST_CASE("a usage error has its own exit code, and is JSON too") {
+TEST_CASE("a usage error has its own exit code, and is also printed as JSON") {
   const CommonOptions json = {.json = true};
   const Said said = Listen([&] { return FailUsage("name a file", json); });
   CHECK(said.exit_code == 2);
@@ -78,7 +78,7 @@ std::string Written(const cccl_cache::Error& error) {
 
 }  // namespace
 
-TEST_CASE("an error for scripts is the name of its status and its message") {
+TEST_CASE("an error in JSON has the name of its status, and its message") {
   CHECK(Written({CCCL_CACHE_DENIED, "not yours"}) ==
         "{\n  \"error\": {\n    \"status\": \"denied\",\n    \"message\": \"not yours\"\n  }\n}\n");
 }
@@ -99,7 +99,7 @@ std::string Told(const std::vector<std::string>& words) {
 
 }  // namespace
 
-TEST_CASE("an unknown command is named with the nearest one, or with all") {
+TEST_CASE("the error of an unknown command suggests the nearest command, or lists all") {
   CHECK(Told({"biuld"}).starts_with("cccl-cache-cli: no command is called biuld"));
   CHECK(Has(Told({"biuld"}), "build"));
   CHECK_FALSE(Has(Told({"biuld"}), "toolchains"));

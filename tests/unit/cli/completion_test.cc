@@ -43,7 +43,7 @@ TEST_CASE("each completion has every command and every option of the tree") {
   }
 }
 
-TEST_CASE("completions offer the choices of options and arguments, for each command its own") {
+TEST_CASE("completions offer each command's own choices for its options and arguments") {
   const Tree tree;
   const std::string bash = BashCompletion(*tree.app);
   CHECK(Has(bash, "'build:--emit') words='cubin ptx ltoir optixir' ;;"));

@@ -23,7 +23,7 @@ struct Scene {
 
 }  // namespace
 
-TEST_CASE("deposits list has a line for each, with the group where there is one") {
+TEST_CASE("deposits list has a line for each deposit, with its group if it has one") {
   const Scene scene;
   const std::string text = RunCommand({"deposits", "list"}).output;
   CHECK(text.starts_with(kA + "  2001-09-0"));
@@ -38,7 +38,7 @@ TEST_CASE("an empty deposits list is a sentence, and in JSON an empty list") {
         "{\n  \"format_version\": 1,\n  \"deposits\": []\n}\n");
 }
 
-TEST_CASE("deposits list as JSON has a gid only where a group may have it") {
+TEST_CASE("deposits list as JSON has a gid only for a group's deposit") {
   const Scene scene;
   const std::string text = RunCommand({"deposits", "list"}, {.json = true}).output;
   CHECK(Has(text, "\"gid\": 7"));
@@ -46,7 +46,7 @@ TEST_CASE("deposits list as JSON has a gid only where a group may have it") {
   CHECK(Has(text, "\"made_at\": 1000000000"));
 }
 
-TEST_CASE("deposits remove prints the number of removed ones, and as JSON their keys") {
+TEST_CASE("deposits remove prints how many it removed, and as JSON their keys") {
   const Scene scene;
   const Said said = RunCommand({"deposits", "remove", kA, kB});
   CHECK(said.exit_code == 0);

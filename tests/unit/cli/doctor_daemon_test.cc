@@ -17,7 +17,7 @@ namespace {
 
 using namespace cccl_cache::cli;
 
-/// Shared state with a connected socket and a daemon without problems.
+/// A patient with a listening socket, and a daemon without problems.
 struct Scene {
   Scene() : listening(directory / "socket") {
     Library() = FakeLibrary();
@@ -53,7 +53,7 @@ bool Warned(const Check& check) {
 
 }  // namespace
 
-TEST_CASE("a socket that can't be connected to fails, and the way out names the command to start") {
+TEST_CASE("a socket that can't be connected to fails, with the command to start the daemon") {
   for (const int error : {ENOENT, ECONNREFUSED, EACCES, ENOTSOCK, ENAMETOOLONG}) {
     INFO(error);
     CHECK(Failed(JudgeSocket("/s", "--socket", error)));
@@ -63,12 +63,12 @@ TEST_CASE("a socket that can't be connected to fails, and the way out names the 
   CHECK(Has(JudgeSocket("/s", "the system's", ENOENT).way_out, "sudo systemctl start"));
 }
 
-TEST_CASE("the error of a closed socket names the setting of its mode") {
+TEST_CASE("the remedy for a socket without permission names the setting of its mode") {
   CHECK(Has(JudgeSocket("/s", "the system's", EACCES).way_out, "SocketMode="));
   CHECK(Has(JudgeSocket("/s", "--socket", EACCES).way_out, "socket_mode"));
 }
 
-TEST_CASE("for a daemon that takes no connections its log is named") {
+TEST_CASE("the remedy for a daemon that takes no connections names its log") {
   const auto way_out = [](const char* origin) {
     const Check check = JudgeSocket("/s", origin, EAGAIN);
     CHECK(Failed(check));
@@ -155,7 +155,7 @@ TEST_CASE("the test build asks the daemon alone, for an artifact of the default 
   CHECK(Library().source != source);
 }
 
-TEST_CASE("a program that is not kept fails the test build, with the reason") {
+TEST_CASE("an uncacheable program fails the test build, with the reason") {
   Scene scene;
   Library().result.outcome = CCCL_CACHE_UNCACHEABLE;
   Library().result.reason = "it names the time";
@@ -204,14 +204,14 @@ TEST_CASE("a store passes with its size unless writes fail now") {
   CHECK(Failed(CheckStore(&scene.patient)));
 }
 
-TEST_CASE("damaged entries are a problem of the daemon, not of the disk of its store") {
+TEST_CASE("damaged entries fail the check of the daemon, not that of its store") {
   Scene scene;
   Library().problem = "within the last minute entries of its store were damaged";
   CHECK(Failed(scene.Daemon()));
   CHECK(CheckStore(&scene.patient).verdict == CheckVerdict::kPass);
 }
 
-TEST_CASE("a daemon that does not tell its statistics has no age, and a warning for its store") {
+TEST_CASE("without statistics the daemon passes without an age, and its store gets a warning") {
   Scene scene;
   Library().statistics = {{"uptime_seconds", "", 9, true}};
   CHECK(Has(scene.Daemon().seen, ", up 9"));
@@ -249,7 +249,7 @@ const std::vector<FakeStatistic> kSigns = {{"remote_signs", "", 1, true},
 
 }  // namespace
 
-TEST_CASE("without a Redis there is no check of one") {
+TEST_CASE("without a Redis there are no checks of a Redis") {
   Scene scene;
   CHECK(RemoteChecks(scene.patient).empty());
   static_cast<void>(scene.Daemon());
@@ -264,7 +264,7 @@ TEST_CASE("a Redis that is not connected fails with the daemon's reason") {
   CHECK(checks[1].verdict == CheckVerdict::kSkipped);
 }
 
-TEST_CASE("a Redis that is not connected beside others is a warning that names it") {
+TEST_CASE("a Redis node that is not connected, unlike the others, is a warning that names it") {
   std::vector<FakeStatistic> two_of_three = {{"remote_connected", "", 1, true},
                                              {"remote_nodes", "", 3, true},
                                              {"remote_nodes_connected", "", 2, true}};

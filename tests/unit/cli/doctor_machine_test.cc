@@ -27,7 +27,7 @@ Patient WithToolchains(std::vector<Toolchain> toolchains, uint32_t driver_versio
 
 }  // namespace
 
-TEST_CASE("a compiler's file from the future is a warning about the clock") {
+TEST_CASE("a compiler's file with a future time is a warning about the clock") {
   const cccl_cache::daemon::TemporaryDirectory directory;
   const std::string file = directory.Write("libnvrtc.so.13", "");
   const Patient patient = WithToolchains(
@@ -43,7 +43,7 @@ TEST_CASE("a compiler's file from the future is a warning about the clock") {
   CHECK(CheckClock(Patient(), now).verdict == CheckVerdict::kPass);
 }
 
-TEST_CASE("a program from the future gets no advice to touch it") {
+TEST_CASE("if this program has a future time, doctor does not advise to touch it") {
   const Check check = CheckClock(Patient(), 1000);
   CHECK(check.verdict == CheckVerdict::kWarning);
   CHECK(Has(check.seen, "this program"));
@@ -89,7 +89,7 @@ TEST_CASE("a newer toolchain beside the one chosen for the driver is no warning"
   CHECK(Has(check.seen, "12.9"));
 }
 
-TEST_CASE("without a driver or a toolchain the check passes") {
+TEST_CASE("without a driver or a toolchain the driver's check passes") {
   CHECK(CheckDriver(WithToolchains({{.version = "13.0"}})).verdict == CheckVerdict::kPass);
   CHECK(CheckDriver(WithToolchains({}, 12040)).verdict == CheckVerdict::kPass);
   CHECK(CheckDriver(Patient{.driver_version = 12040}).verdict == CheckVerdict::kPass);

@@ -49,7 +49,7 @@ TEST_CASE("no python3 in PATH passes") {
   CHECK(CheckPython("", "", std::chrono::minutes(1)).verdict == CheckVerdict::kPass);
 }
 
-TEST_CASE("a program that came with a wheel asks the Python that the wheel was installed for") {
+TEST_CASE("a program from a wheel checks the Python that the wheel was installed for") {
   namespace fs = std::filesystem;
   const cccl_cache::daemon::TemporaryDirectory place;
   const std::string package = place.path() + "/venv/lib/python3.11/site-packages/cccl_cache";
@@ -80,7 +80,7 @@ TEST_CASE("a python3 is shown with cccl_cache and the packages that it serves") 
   CHECK(Has(check.seen, "3.11.2: cccl_cache 0.1.0; torch 2.9.0"));
 }
 
-TEST_CASE("packages that are not served are a warning, with the way to have them served") {
+TEST_CASE("packages that are not served are a warning, with a remedy") {
   const Scene scene;
   Check check = scene.Python(kAll);
   CHECK(check.verdict == CheckVerdict::kWarning);
@@ -91,7 +91,7 @@ TEST_CASE("packages that are not served are a warning, with the way to have them
   CHECK(scene.Python("echo python python 3.11.2; echo end\n").verdict == CheckVerdict::kPass);
 }
 
-TEST_CASE("a variable that turns plug-ins on serves no python3 without cccl_cache") {
+TEST_CASE("a variable that turns plug-ins on has no effect on a python3 without cccl_cache") {
   const Scene scene;
   for (const char* name : {"CCCL_CACHE", "CCCL_CACHE_CUPY"}) {
     setenv(name, "1", 1);

@@ -59,7 +59,7 @@ TEST_CASE("a failed query of the driver is repeated the next time") {
   CHECK(scene.asked == 2);
 }
 
-TEST_CASE("a text that is not a version is not taken for one") {
+TEST_CASE("a kept text that is no version is ignored, and the driver is asked") {
   Scene scene;
   scene.Ask();
   const std::filesystem::directory_iterator kept(scene.directory / "cccl-cache/driver-versions");

@@ -70,7 +70,7 @@ TEST_CASE("each verdict has its own sentence, even an unknown one of a newer dae
   CHECK(Has(Told({.verdict = "unknown"}).output, "update cccl-cache-cli"));
 }
 
-TEST_CASE("differences are lines, digests are shortened, a missing value is none") {
+TEST_CASE("each difference is a line with shortened digests, and none for a missing value") {
   Explanation answer{.verdict = "differs"};
   answer.differences = {
       {"source", "k.cu", std::string(64, 'd'), std::string(64, 'e'), 1, 2},
@@ -121,7 +121,7 @@ TEST_CASE("the tier is named only once") {
   CHECK(Told(answer).output == "a hit: the artifact lies in the tier disk\n");
 }
 
-TEST_CASE("an entry that was dropped and restored is first of all a hit") {
+TEST_CASE("an entry that was dropped and restored is reported as a hit first") {
   Explanation answer{.verdict = "differs"};
   answer.verdict = "evicted";
   CHECK(Told(answer).output.starts_with("evicted: "));
@@ -132,7 +132,7 @@ TEST_CASE("an entry that was dropped and restored is first of all a hit") {
   CHECK(!Has(text, "now in the tier"));
 }
 
-TEST_CASE("the asked tiers are listed in one line, with the reasons") {
+TEST_CASE("the asked tiers are listed in one line, with their findings") {
   Explanation answer{.verdict = "differs"};
   CHECK_FALSE(Has(Told(answer).output, "asked"));
   answer.tiers = {
@@ -149,7 +149,7 @@ TEST_CASE("the most similar build is named if there is one") {
   CHECK(Has(Told(answer).output, "nearest: 0123, built at "));
 }
 
-TEST_CASE("times for scripts are UTC with milliseconds, and empty where there are none") {
+TEST_CASE("times in JSON are UTC with milliseconds, and a missing time is empty") {
   Explanation answer{.verdict = "differs"};
   answer.nearest = {"0123", "built", 1'000'000'000'123};
   const std::string none = Told(answer, {.json = true}).output;

@@ -60,25 +60,25 @@ struct FakeItem {
   std::string name_space;
 };
 
-/// Replaces libcccl_cache.so in these tests: its answers, and a record of its calls. Each function
-/// of the C interface has its error here under its name, without the prefix.
+/// Replaces libcccl_cache.so in these tests: has its answers, and records its calls. The keys of
+/// `failures` are names of C functions without their prefix.
 struct FakeLibrary {
   std::map<std::string, cccl_cache_status> failures;
   size_t calls_before_failure = 0;  ///< number of calls that succeed before a function fails
   uint32_t retry_after_ms = 0;
 
   FakeResult result;
-  std::optional<FakeResult> second_result;  ///< of the second build; none: the same as the first
+  std::optional<FakeResult>
+      second_result;  ///< result of the second build; none: the same as the first
   size_t builds = 0;
-  std::string verdict = "differs";  ///< of an explanation
+  std::string verdict = "differs";  ///< verdict of an explanation
   std::vector<FakeStatistic> statistics;
   std::vector<FakeFlight> flights;
   std::vector<std::string> compile_errors;
   std::vector<FakeDeposit> deposits;
   std::vector<FakeToolchain> toolchains;
   std::vector<std::pair<std::string, std::string>> rejected;  ///< root, reason
-  bool has_release = false;                                   ///< the daemon has the release that
-                                                              ///< is added
+  bool has_release = false;  ///< whether the daemon already has the added release
   bool serving = true;
   std::string problem;
   std::string remote_address;

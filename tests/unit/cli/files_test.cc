@@ -26,7 +26,7 @@ namespace files_test {
 using namespace cccl_cache::cli;
 using cccl_cache::cli::OutputFile;
 
-TEST_CASE("a file is read whole, whatever bytes it has and however many") {
+TEST_CASE("a file is read whole, whatever its bytes and its size") {
   const cccl_cache::daemon::TemporaryDirectory directory;
   CHECK(*ReadFile(directory.Write("empty", "")) == "");
   const std::string bytes("a\0b\n", 4);
@@ -56,7 +56,7 @@ TEST_CASE("a pipe, which has no size, is read to its end") {
   CHECK(*contents == large);
 }
 
-TEST_CASE("a file that can't be read is named with the reason") {
+TEST_CASE("the error about an unreadable file has its name and the reason") {
   const cccl_cache::daemon::TemporaryDirectory directory;
   const std::string absent = directory / "absent";
   CHECK(ReadFile(absent).error().message == "can't read " + absent + ": No such file or directory");
@@ -64,7 +64,7 @@ TEST_CASE("a file that can't be read is named with the reason") {
         "can't read " + directory.path() + ": Is a directory");
 }
 
-TEST_CASE("a written file replaces the old one, and the error of a full device names it") {
+TEST_CASE("a written file replaces the old one, and the error of a full device names the device") {
   const cccl_cache::daemon::TemporaryDirectory directory;
   const std::string path = directory.Write("out", "something longer");
   REQUIRE(WriteFile(path, "new").ok());
@@ -74,14 +74,14 @@ TEST_CASE("a written file replaces the old one, and the error of a full device n
   CHECK_FALSE(WriteFile(directory / "no/such/place", "x").ok());
 }
 
-TEST_CASE("a result is named after the last component without its last extension") {
+TEST_CASE("a result is named after the last path component, without its last extension") {
   CHECK(WithExtension("dir.d/kernel.cu", "cubin") == "kernel.cubin");
   CHECK(WithExtension("a.b.cu", "ptx") == "a.b.ptx");
   CHECK(WithExtension("kernel", "ptx") == "kernel.ptx");
   CHECK(WithExtension(".hidden", "ptx") == ".hidden.ptx");
 }
 
-TEST_CASE("an extension is that of the last component") {
+TEST_CASE("an extension is that of the last path component") {
   CHECK(ExtensionOf("a/b.ltoir") == "ltoir");
   CHECK(ExtensionOf("a.ptx/b") == "");
   CHECK(ExtensionOf(".ptx") == "");
@@ -164,7 +164,7 @@ TEST_CASE("a link stays, and its target is replaced") {
   CHECK(Contents(target) == "new");
 }
 
-TEST_CASE("a dangling link stays, and its target is made") {
+TEST_CASE("a dangling link stays, and its target is created") {
   const cccl_cache::daemon::TemporaryDirectory directory;
   const std::string link = directory / "link";
   std::filesystem::create_symlink("second", link);
@@ -184,7 +184,7 @@ TEST_CASE("a name may have the system's maximum length") {
   CHECK(Contents(path) == "new");
 }
 
-TEST_CASE("a writable file in a read-only directory is overwritten at the end") {
+TEST_CASE("a writable file in a read-only directory is overwritten when it is finished") {
   const cccl_cache::daemon::TemporaryDirectory directory;
   const std::string path = directory.Write("out", "something longer");
   constexpr uid_t kOther = 65534;
@@ -213,7 +213,7 @@ TEST_CASE("a writable file in a read-only directory is overwritten at the end") 
 
 namespace {
 
-/// An output file in a directory that its owner may not write, on a file system of its own.
+/// What became of a file in a directory that its owner may not write, on a separate file system.
 struct Overwritten {
   bool begun = false;
   std::string error;
@@ -255,7 +255,7 @@ Overwritten OverwriteOn(const char* type, const char* options, const std::string
 
 }  // namespace
 
-TEST_CASE("a file is overwritten where the file system can't reserve room", "[root]") {
+TEST_CASE("a file is overwritten even if the file system can't reserve space", "[root]") {
   const Overwritten file = OverwriteOn("ramfs", nullptr, "new");
   CHECK(file.begun);
   CHECK(file.error == "");
@@ -263,7 +263,7 @@ TEST_CASE("a file is overwritten where the file system can't reserve room", "[ro
   CHECK(file.mode == std::filesystem::perms(0640));
 }
 
-TEST_CASE("a file keeps its contents and its mode if there is no room for others", "[root]") {
+TEST_CASE("a file keeps its contents and its mode if the new contents do not fit", "[root]") {
   const Overwritten file = OverwriteOn("tmpfs", "size=64k", std::string(1'000'000, 'n'));
   CHECK(file.begun);
   CHECK(file.error == ": No space left on device");
@@ -271,7 +271,7 @@ TEST_CASE("a file keeps its contents and its mode if there is no room for others
   CHECK(file.mode == std::filesystem::perms(0600));
 }
 
-TEST_CASE("an open file is written to by its name in /proc, whatever was opened") {
+TEST_CASE("a link to /dev/fd/N writes to that open file, even to a pipe") {
   const cccl_cache::daemon::TemporaryDirectory directory;
   std::array<int, 2> ends{};
   REQUIRE(pipe2(ends.data(), O_CLOEXEC) == 0);
@@ -282,8 +282,9 @@ TEST_CASE("an open file is written to by its name in /proc, whatever was opened"
   for (const int end : ends) close(end);
 }
 
-TEST_CASE("a stranger's link, pipe or socket is replaced, the directory's owner's link is followed",
-          "[root]") {
+TEST_CASE(
+    "another user's link, pipe or socket is replaced; a link of the directory's owner is followed",
+    "[root]") {
   const cccl_cache::daemon::TemporaryDirectory directory;
   const std::string precious = directory.Write("precious", "old");
   const std::string shared = directory / "shared";
@@ -323,7 +324,7 @@ TEST_CASE("devices and standard output are written in place") {
   CHECK(output->Finish(Until::kOnDisk).ok());
 }
 
-TEST_CASE("the error for an unwritable directory names the file") {
+TEST_CASE("the error about a file that can't be created names the file") {
   const cccl_cache::daemon::TemporaryDirectory directory;
   const std::string inside = directory / "absent/out";
   const auto file = OutputFile::Create(inside);
@@ -334,7 +335,7 @@ TEST_CASE("the error for an unwritable directory names the file") {
   CHECK(taken.error().message == "can't create " + directory.path() + ": Is a directory");
 }
 
-TEST_CASE("a directory that is gone at the end is an error, and the draft is removed") {
+TEST_CASE("a directory that was made at the file's path meanwhile is an error") {
   const cccl_cache::daemon::TemporaryDirectory directory;
   const std::string path = directory / "out";
   auto file = OutputFile::Create(path);

@@ -31,7 +31,7 @@ TEST_CASE("health of a ready daemon is one line") {
   CHECK(said.output == "cccl-cached 1.2.3 at /s: serving\n");
 }
 
-TEST_CASE("health of a daemon that does not serve is no success") {
+TEST_CASE("health fails if the daemon does not serve") {
   const Scene scene;
   Library().serving = false;
   const Said said = Scene::Health();
@@ -39,7 +39,7 @@ TEST_CASE("health of a daemon that does not serve is no success") {
   CHECK(said.output == "cccl-cached 1.2.3 at /s: not serving\n");
 }
 
-TEST_CASE("a problem is shown, and fails only with --ready") {
+TEST_CASE("health shows a problem, but fails only with --ready") {
   const Scene scene;
   CHECK(Scene::Ready() == 0);
   Library().problem = "the disk is full";
@@ -56,7 +56,7 @@ TEST_CASE("a daemon that does not serve is not ready") {
   CHECK(Scene::Ready() == 1);
 }
 
-TEST_CASE("health distinguishes an unfinished search for toolchains from an empty one") {
+TEST_CASE("health as JSON has no number of toolchains if it is unknown") {
   const Scene scene;
   for (const auto status : {CCCL_CACHE_DEADLINE, CCCL_CACHE_UNAVAILABLE}) {
     Library().failures = {{"toolchains", status}};

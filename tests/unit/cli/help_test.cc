@@ -47,13 +47,13 @@ TEST_CASE("help shows options that are added when the command is parsed") {
   CHECK(Has(RunCommand({"help", "run"}).output, "--how audit|preload"));
 }
 
-TEST_CASE("the help says the name of a result without -o") {
+TEST_CASE("help shows the default name of a result") {
   CHECK(Has(HelpOption("link"), "(default: linked.cubin"));
   CHECK(Has(HelpOption("build"), "(default: the name of the in"));
   CHECK(Has(HelpOption("nvvm"), "compute_NN"));
 }
 
-TEST_CASE("a word behind help that is no command is an error with the nearest one") {
+TEST_CASE("help for an unknown command has the error of that command") {
   const Said top = RunCommand({"help", "biuld"});
   CHECK(top.exit_code == 2);
   CHECK(top.output.empty());

@@ -10,7 +10,7 @@
 
 #include "base/files/file_descriptor.h"
 
-/// A Unix socket that accepts connections only in the kernel's backlog. Its file stays.
+/// A Unix socket that listens but never accepts. The destructor does not remove its file.
 class ListeningSocket {
  public:
   explicit ListeningSocket(const std::string& path)

@@ -35,7 +35,7 @@ TEST_CASE("troff shows hyphens, backslashes, quotes and leading dots unchanged")
   CHECK(TroffText("a\n.b") == "a .b");
 }
 
-TEST_CASE("there is a page for the program and for each command, not for those below commands") {
+TEST_CASE("the program and each command have a page, subcommands have none") {
   const std::vector<ManPage> pages = AllPages();
   CommonOptions common;
   int exit_code = kDone;

@@ -16,7 +16,7 @@ namespace {
 
 using namespace cccl_cache::cli;
 
-/// Redirects a stream of this process while it lives.
+/// Redirects a stream of this process during its lifetime.
 class Redirected {
  public:
   Redirected(int stream, int to) : stream_(stream), before_(dup(stream)) { dup2(to, stream); }
@@ -67,7 +67,7 @@ Said Listen(const std::function<int()>& function) {
 }
 
 Said RunCommand(std::vector<std::string> words, const CommonOptions& common) {
-  std::reverse(words.begin(), words.end());  // as CLI11 takes them
+  std::reverse(words.begin(), words.end());  // CLI11 takes the words in reverse order
   return Listen([&] {
     CommonOptions parsed = common;
     int exit_code = kDone;

@@ -8,7 +8,7 @@
 
 #include "cli/terminal/command.h"
 
-/// The exit code of a part of the command line, and its output.
+/// The exit code and the output of a command, or of a part of one.
 struct Said {
   int exit_code = -1;
   std::string output;
@@ -18,7 +18,7 @@ struct Said {
 /// Runs `function`, which returns an exit code, with standard output and error captured.
 Said Listen(const std::function<int()>& function);
 
-/// Like Listen, with standard output in an open file.
+/// Like Listen, but standard output goes to the open file `output`.
 Said ListenBeside(int output, const std::function<int()>& function);
 
 /// Parses the words with all commands, as main does, and runs the selected command.

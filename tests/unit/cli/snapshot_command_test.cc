@@ -48,7 +48,7 @@ TEST_CASE("snapshot create to standard output writes the file and nothing else")
   }
 }
 
-TEST_CASE("a snapshot that breaks off leaves the file as it was") {
+TEST_CASE("a snapshot create that fails leaves the file unchanged") {
   const Scene scene;
   Library().failures = {{"snapshot_create", CCCL_CACHE_UNAVAILABLE}};
   CHECK(RunCommand({"snapshot", "create", scene.file}).exit_code == 5);
@@ -111,7 +111,7 @@ TEST_CASE("snapshot list and verify need no daemon") {
   CHECK(RunCommand({"snapshot", "verify", scene.file}).exit_code == 5);
 }
 
-TEST_CASE("each command that reads a snapshot names a damaged one") {
+TEST_CASE("each command that reads a snapshot names a damaged file") {
   const Scene scene;
   Library().failures = {{"snapshot_list", CCCL_CACHE_INVALID_REQUEST},
                         {"snapshot_verify", CCCL_CACHE_INVALID_REQUEST},
@@ -123,7 +123,7 @@ TEST_CASE("each command that reads a snapshot names a damaged one") {
   }
 }
 
-TEST_CASE("each command that reads a snapshot names a missing one") {
+TEST_CASE("each command that reads a snapshot names a missing file") {
   const Scene scene;
   for (const char* action : {"insert", "list", "verify"}) {
     const Said said = RunCommand({"snapshot", action, scene.absent});
@@ -133,7 +133,7 @@ TEST_CASE("each command that reads a snapshot names a missing one") {
   CHECK(Library().called.empty());
 }
 
-TEST_CASE("without a daemon no file is written") {
+TEST_CASE("snapshot create without a daemon writes no file") {
   const Scene scene;
   Library().failures = {{"open", CCCL_CACHE_NO_DAEMON}};
   CHECK(RunCommand({"snapshot", "create", scene.absent}).exit_code == 3);
@@ -197,7 +197,7 @@ TEST_CASE("an invalid time is refused with examples") {
   CHECK_FALSE(options.filter.since.has_value());
 }
 
-TEST_CASE("each selection option narrows, and --all-users selects other users") {
+TEST_CASE("each filter option narrows; --uid and --all-users ask for other users' entries") {
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{"--toolchain", "13"},
                                              {"--arch", "sm_90"},
@@ -245,7 +245,7 @@ TEST_CASE("a line of the list has an artifact's properties, or a deposit's names
         "cccccccccccc  deposit  org.example  9\n");
 }
 
-TEST_CASE("the list for scripts has full keys and both sizes, and may be empty") {
+TEST_CASE("the list as JSON has full keys and both sizes, and may be empty") {
   const SnapshotReportScene scene;
   const std::string json = *ListJson(0);
   CHECK(Has(json, "\"key\": \"" + std::string(64, 'c') + "\""));
@@ -263,8 +263,7 @@ TEST_CASE("a file that is no snapshot is an error, not a short list") {
   CHECK(ListJson(0).error().message == "snapshot_list failed");
 }
 
-TEST_CASE(
-    "a summary counts one entry as one, and mentions left out entries only if there are any") {
+TEST_CASE("a summary has the singular for one entry, and mentions left out entries only if any") {
   cccl_cache_snapshot_summary summary = {sizeof(summary), 1, 8, 0, 1};
   CHECK(SummaryText(summary, "written", "lost") == "1 entry written, 8 bytes\n");
   summary.records = 2;

@@ -54,7 +54,7 @@ TEST_CASE("stats --watch prints rates until the daemon no longer answers") {
   CHECK(Has(said.output, "builds/s"));
 }
 
-TEST_CASE("stats --zero is refused to other users than administrators") {
+TEST_CASE("stats --zero ends with an error if the daemon denies it") {
   const FreshLibrary fresh;
   CHECK(RunCommand({"stats", "--zero"}).exit_code == 0);
   CHECK(Library().called == "zero-stats");
@@ -62,7 +62,7 @@ TEST_CASE("stats --zero is refused to other users than administrators") {
   CHECK(RunCommand({"stats", "--zero"}).exit_code == 4);
 }
 
-TEST_CASE("stats --by shows a row for each, the one with most builds first") {
+TEST_CASE("stats --by shows a row for each user, kind or toolchain, most builds first") {
   const FreshLibrary fresh;
   Library().statistics = {
       {"builds_by_user_total", "", 2, false, "user=\"7\",outcome=\"hit\""},
@@ -107,7 +107,7 @@ Statistics Answered() {
   return *AskStatistics(*client);
 }
 
-/// Returns the statistics, given in the daemon's order, in this format.
+/// Returns these statistics, in the daemon's order, in the given format.
 std::string Formatted(std::string (*format)(const Statistics&),
                       std::vector<FakeStatistic> statistics) {
   const FreshLibrary fresh;
@@ -151,7 +151,7 @@ TEST_CASE("as OpenMetrics each family is declared once, before its samples") {
         "# EOF\n");
 }
 
-TEST_CASE("as OpenMetrics a total that can decrease is a gauge, like statistics not named total") {
+TEST_CASE("as OpenMetrics a gauge named total, and a counter not named total, are gauges") {
   const std::string text =
       Formatted(OpenMetrics, {{"bytes_total", "", 1, true}, {"seconds", "", 0.5}});
   CHECK(Has(text, "# TYPE cccl_cached_bytes_total gauge\ncccl_cached_bytes_total 1\n"));
@@ -194,7 +194,7 @@ TEST_CASE("the hit rate is the share of hits of all tiers and joins in all build
   CHECK(text.starts_with("version "));
 }
 
-TEST_CASE("the summary is six lines in units for people") {
+TEST_CASE("the summary has six lines, with readable units") {
   std::vector<FakeStatistic> statistics = kApart;
   statistics.insert(statistics.end(), {{"builds_total", "", 12'480},
                                        {"saved_seconds_total", "", 33'121},

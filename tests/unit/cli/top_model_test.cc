@@ -49,7 +49,7 @@ TEST_CASE("hits of the last minute are counted from the answer before that minut
   CHECK_FALSE(rates.OfLastMinute());
 }
 
-TEST_CASE("totals that were set to zero begin another minute") {
+TEST_CASE("after totals were set to zero, the last minute starts again") {
   HitRates rates;
   rates.Add(1, 100, 50);
   rates.Add(2, 101, 50);
@@ -103,7 +103,7 @@ TEST_CASE("a shared Redis has a line only if one is configured") {
   view.remote_rates.Add(1, 1200, 0);
   view.remote_rates.Add(2, 1204, 0);
   CHECK(Has(Text(view), "1,204 hits (4 in the last minute)"));
-  CHECK(Has(Joined(Layout(view, {24, 40})), "1 lease\n"));  // broken, not cut
+  CHECK(Has(Joined(Layout(view, {24, 40})), "1 lease\n"));  // wrapped, not cut
   view.sample->stats.remote.problem = "it refused";
   std::vector<Statistic>& statistics = view.sample->stats.statistics;
   statistics.push_back({.name = "remote_nodes", .value = 3});
@@ -160,7 +160,7 @@ TEST_CASE("a screen of 40 columns and 10 rows shows a flight and the keys") {
   CHECK(Has(Joined(Layout(view, {24, 80})), "LAST ERRORS"));
 }
 
-TEST_CASE("the selected flight is marked and always seen") {
+TEST_CASE("the selected flight is marked and always visible") {
   std::vector<Flight> flights;
   for (int i = 0; i < 50; ++i) flights.push_back(Running("key" + std::to_string(10 + i), 1));
   View view = ViewOf(flights);
@@ -187,7 +187,7 @@ TEST_CASE("each row can be selected, even if two users build the same key") {
   CHECK(selected == std::vector{first, second, third, third, second, first, first});
 }
 
-TEST_CASE("texts of others do not steer the terminal") {
+TEST_CASE("control characters in the daemon's texts do not reach the terminal") {
   View view = ViewOf({Running("\x1b[2J", 1)});
   view.sample->stats.version = "\x1b]0;x\x07";
   view.sample->activity.flights[0].kind = "\u009b31m";
@@ -226,7 +226,7 @@ TEST_CASE("a page scrolls to its end, and no further") {
   CHECK_FALSE(ScrollPage(view, 1, size));
 }
 
-TEST_CASE("top --once prints the present state, and with --json as an object") {
+TEST_CASE("top --once prints the present state, or a JSON object with --json") {
   const FreshLibrary fresh;
   Library().flights = {{.key = "0123456789", .waiters = 2}};
   Library().compile_errors = {"k.cu(1): error"};

@@ -54,7 +54,7 @@ TEST_CASE("the error without a daemon names the tried socket and the origin of i
   CHECK(Has(Told(search, ""), "or the program)"));
 }
 
-TEST_CASE("the error without a daemon names the file that is there, and how to start one") {
+TEST_CASE("the error without a daemon names a file that is no socket, and how to start a daemon") {
   const TemporaryDirectory directory;
   SocketSearch search;
   search.system_path = directory / "absent";
@@ -79,7 +79,7 @@ TEST_CASE("the error for a path that the user named says to check the path") {
   }
 }
 
-TEST_CASE("a socket may be named as gRPC spells it") {
+TEST_CASE("an absolute socket path may have gRPC's prefix unix:") {
   for (const char* named : {"unix:///tmp/a/socket", "unix:/tmp/a/socket", "/tmp/a/socket"}) {
     CHECK(SocketSearch::FromEnvironment(named).explicit_path == "/tmp/a/socket");
   }
@@ -97,7 +97,7 @@ class Place {
     directory_ = root + "/cccl-cached";
     Listen(path());
   }
-  /// At a path of the caller's.
+  /// Creates the socket at `path`.
   Place(const std::string& directory, const std::string& path)
       : socket_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)), directory_(directory) {
     std::filesystem::create_directories(directory);
@@ -140,7 +140,7 @@ TEST_CASE("an explicit socket comes first, then the environment's, the user's, t
   CHECK(*FindSocket(places.search) == places.systems.path());
 }
 
-TEST_CASE("without an absolute runtime directory there is no user's socket in it") {
+TEST_CASE("a runtime directory that is empty or relative is not searched for a socket") {
   Fixture places;
   places.search.runtime_directory.clear();
   CHECK(*FindSocket(places.search) == places.systems.path());
@@ -160,7 +160,7 @@ TEST_CASE("a socket in a directory that others can write is not trusted") {
   CHECK(none.error().message.find(places.systems.directory()) != std::string::npos);
 }
 
-TEST_CASE("a path below a directory that others can write is refused, unless that is sticky") {
+TEST_CASE("a socket below a writable directory is refused, unless that directory is sticky") {
   Fixture places;
   REQUIRE(chmod((places.root / "user").c_str(), 0777) == 0);
   CHECK(*FindSocket(places.search) == places.systems.path());
@@ -177,7 +177,7 @@ TEST_CASE("a socket behind the user's own link is named by its resolved path") {
   CHECK(Has(Told(places.search, moved + "/socket"), "(this user's default)"));
 }
 
-TEST_CASE("a socket that is the user's own link is followed, to a place that is checked as well") {
+TEST_CASE("a socket that is the user's own link is followed, and its target is checked too") {
   Fixture places;
   std::filesystem::create_directories(places.root / "third/cccl-cached");
   const std::string link = places.root / "third/cccl-cached/socket";
@@ -234,7 +234,7 @@ TEST_CASE("a missing directory that other users could make is not trusted") {
   CHECK(Has(found.error().message, "is missing, and other users could make it"));
 }
 
-TEST_CASE("a socket that is not trusted is named as it was spelled") {
+TEST_CASE("the error about a socket that is not trusted has its path as it was given") {
   Fixture places;
   std::filesystem::remove(places.systems.path());
   REQUIRE(chmod((places.root / "user").c_str(), 0777) == 0);
@@ -254,7 +254,7 @@ TEST_CASE("a path stays unchanged if its resolved form is too long for an addres
   CHECK(*FindSocket(places.search) == link + "/cccl-cached/socket");
 }
 
-TEST_CASE("a missing socket is reported by the attempt to connect") {
+TEST_CASE("FindSocket returns the path of a socket that does not exist") {
   const TemporaryDirectory root;
   const SocketSearch search{"", "", "", root / "absent/socket", ""};
   CHECK(FindSocket(search).ok());

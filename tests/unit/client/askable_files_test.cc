@@ -57,7 +57,8 @@ TEST_CASE("files below a build's directories may be asked for") {
   }
 }
 
-TEST_CASE("a name elsewhere may be asked for if the program or an option holds it") {
+TEST_CASE(
+    "a file outside these directories may be asked for if the program or an option names it") {
   Program program;
   SECTION("the program") { program.source = "#include \"" + kKey + "\"\n"; }
   SECTION("the program, in another spelling") {
@@ -65,21 +66,23 @@ TEST_CASE("a name elsewhere may be asked for if the program or an option holds i
   }
   SECTION("a condition") { program.source = "#if __has_include(<" + kKey + ">)"; }
   SECTION("an option") { program.options = {"--pre-include=" + kKey}; }
-  SECTION("an option of which a macro makes a string") { program.options = {"-DH=" + kKey}; }
+  SECTION("an option whose value a macro makes a string") { program.options = {"-DH=" + kKey}; }
   CHECK(program->May(kKey));
   CHECK_FALSE(program->May(kKey + ".pub"));
   CHECK_FALSE(program->May("/home/you/.ssh"));
 }
 
-TEST_CASE("a name elsewhere may be asked for once an answered file holds it") {
+TEST_CASE("a file outside these directories may be asked for once an answered file names it") {
   const TemporaryDirectory directory;
   const std::string text = "#include \"" + kKey + "\"\n#include \"../../shared/a.h\"\n";
   std::ofstream(directory / "a.h") << text;
   Program program;
   program.options = {"-I" + directory.path()};
   const std::string shared = directory.path() + "/../../shared/a.h";
-  SECTION("before anything was asked elsewhere") { program->NoteAnswered(directory / "a.h", text); }
-  SECTION("afterwards") {
+  SECTION("the file is answered before any question") {
+    program->NoteAnswered(directory / "a.h", text);
+  }
+  SECTION("the file is answered after refused questions") {
     CHECK_FALSE(program->May(kKey));
     CHECK_FALSE(program->May(shared));
     program->NoteAnswered(directory / "a.h", text);
@@ -89,7 +92,7 @@ TEST_CASE("a name elsewhere may be asked for once an answered file holds it") {
   CHECK_FALSE(program->May("/elsewhere/../../shared/a.h"));
 }
 
-TEST_CASE("a file elsewhere allows the names that it contains beside it, and nothing else there") {
+TEST_CASE("a file outside these directories allows only the files beside it that it names") {
   Program program;
   program.source = "#include \"../shared/a.h\"\n#include \"key\"";
   const std::string shared = "/home/me/src/../shared/";
@@ -102,7 +105,7 @@ TEST_CASE("a file elsewhere allows the names that it contains beside it, and not
   CHECK_FALSE(program->May(shared + "key"));
 }
 
-TEST_CASE("nothing may be asked for a link") {
+TEST_CASE("no file may be asked for during a link") {
   AskableFiles askable(std::nullopt);
   CHECK_FALSE(askable.May("/home/me/a.o"));
 }

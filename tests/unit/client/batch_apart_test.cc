@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// Builds of a batch that need calls of their own.
+// Builds of a batch that need separate calls.
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <future>
@@ -106,7 +106,7 @@ TEST_CASE("a build with files that the daemon can't open sends them over a separ
   CHECK(CubinOf(batch.Next()) == "what the header says");
 }
 
-TEST_CASE("a build too large for a message is sent ahead, and no other build waits for it") {
+TEST_CASE("a build too large for a message is uploaded, and no other build waits for the upload") {
   std::promise<void> let;
   auto allowed = let.get_future().share();
   StandInAnswers answers;

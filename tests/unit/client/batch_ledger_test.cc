@@ -35,7 +35,7 @@ BuildReply ClosedAnswer() {
 
 }  // namespace
 
-TEST_CASE("an unread answer counts as old as its request") {
+TEST_CASE("the age of an unread answer counts from its request") {
   ResultCache memory(1 << 20);
   BuildLedger builds(&memory);
   DaemonStub daemon(std::string("/nowhere"));

@@ -189,7 +189,8 @@ TEST_CASE("new builds do not wait for a closing stream") {
   std::filesystem::remove(socket);
   std::filesystem::create_symlink(next.socket(), socket);
   std::thread stops([&] { old.Stop(60s); });
-  // The old daemon is asked until it announces its end; the new one does not listen before.
+  // Until the old daemon announces its end, the client sends the new build to it, and the build
+  // times out.
   std::optional<Batch::Finished> finished;
   for (int tries = 0; tries < 100 && !(finished && finished->result.ok()); ++tries) {
     REQUIRE(batch.Add(Source("new"), 2, {.timeout = 100ms}).ok());
@@ -201,7 +202,7 @@ TEST_CASE("new builds do not wait for a closing stream") {
   stops.join();
 }
 
-TEST_CASE("a batch that waits for a pause or an answer does not keep its program busy") {
+TEST_CASE("a batch that waits for a pause or an answer does not keep its descriptor readable") {
   StandInAnswers answers;
   std::promise<void> let;
   auto allowed = let.get_future().share();

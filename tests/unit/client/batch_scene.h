@@ -11,7 +11,7 @@
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/client/stand_in_daemon.h"
 
-/// A client that compiles nothing by itself: see local_builds_test.cc for that.
+/// Returns a client without local compiles; local_builds_test.cc tests those.
 cccl_cache::Client OpenClient(const std::string& socket);
 
 /// A fake daemon, its client and a batch.
@@ -36,7 +36,7 @@ grpc::Status Echo(grpc::ServerContext* context, Many* stream);
 /// Like Echo, for a separate call; an uploaded source is answered with its digest.
 grpc::Status EchoApart(grpc::ServerContext* context, StandInAnswers::WithFiles* stream);
 
-// The requests of the program:
+// The requests of the program, and its results:
 cccl_cache::NvrtcBuild Source(std::string_view source);
 std::string CubinOf(const std::optional<cccl_cache::Batch::Finished>& finished);
 cccl_cache_status StatusOf(const std::optional<cccl_cache::Batch::Finished>& finished);

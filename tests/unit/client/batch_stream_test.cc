@@ -91,7 +91,7 @@ TEST_CASE("a failed build has the error's name, text and retry time") {
   CHECK(scene.status == CCCL_CACHE_PROTOCOL);
 }
 
-TEST_CASE("a build that is cancelled before its result was returned is never returned") {
+TEST_CASE("a build that is cancelled before it was sent is never sent") {
   Scene scene;
   scene.Ask(1);
   scene.stream.Cancel(1);
@@ -101,7 +101,7 @@ TEST_CASE("a build that is cancelled before its result was returned is never ret
   CHECK(scene.stream.Next() == nullptr);
 }
 
-TEST_CASE("a later cancellation is sent to the daemon, and the answer is dropped") {
+TEST_CASE("the cancellation of a sent build is sent to the daemon, and the answer is dropped") {
   Scene scene;
   scene.Ask(1);
   static_cast<void>(scene.stream.Next());
@@ -113,7 +113,7 @@ TEST_CASE("a later cancellation is sent to the daemon, and the answer is dropped
   CHECK(scene.answers.empty());
 }
 
-TEST_CASE("a stream is done once it is closed and all results were returned") {
+TEST_CASE("a stream is done once it is closed and all requests were sent") {
   Scene scene;
   scene.Ask(1);
   CHECK_FALSE(scene.stream.done());
@@ -123,12 +123,12 @@ TEST_CASE("a stream is done once it is closed and all results were returned") {
   CHECK(scene.stream.done());
 }
 
-TEST_CASE("an answer that is both, neither, or no message is refused") {
+TEST_CASE("an answer with both reply and error, with neither, or with malformed bytes is refused") {
   Scene scene;
   scene.Ask(1);
   auto both = Log(1, "log");
   both.mutable_error();
-  // A oneof has one of the two; another writer may send both.
+  // protobuf's oneof keeps only one of the two; another writer may send both.
   const std::string error_too = Log(1, "log").SerializeAsString() + std::string("\x12\x00", 2);
   CHECK_FALSE(scene.stream.Take(Received(error_too)));
   CHECK_FALSE(scene.stream.Take(Received(Answer(1))));

@@ -48,7 +48,7 @@ TEST_CASE("builds of a batch finish in whatever order they are answered") {
   CHECK(batch.pending() == 0);
 }
 
-TEST_CASE("a batch takes all kinds of builds, and does not refer to their texts afterwards") {
+TEST_CASE("a batch takes all kinds of builds, and copies their texts") {
   StandInAnswers answers;
   answers.many = [](auto*, Many* stream) {
     v1::BuildManyRequest request;
@@ -83,7 +83,7 @@ TEST_CASE("a batch takes all kinds of builds, and does not refer to their texts 
         std::map<uint64_t, std::string>{{1, "source"}, {2, SomeBytes(100'000)}, {3, "module"}});
 }
 
-TEST_CASE("without a finished build there is no result, and no wait") {
+TEST_CASE("Next returns no result if no build is pending, or none has finished in time") {
   StandInAnswers answers;
   std::promise<void> let;
   auto allowed = let.get_future().share();
@@ -118,7 +118,7 @@ TEST_CASE("the descriptor of a batch is readable when a build has finished") {
   Batch batch = scene.Open();
   CHECK_FALSE(IsReadable(batch, 0ms));
   REQUIRE(batch.Add(Source("late"), 1).ok());
-  // Messages about the connection itself may wake it; then no build has finished.
+  // Messages about the connection may make the descriptor readable although no build has finished.
   while (IsReadable(batch, 200ms)) REQUIRE_FALSE(batch.Next(0ms));
   let.set_value();
   REQUIRE(IsReadable(batch, 20s));
@@ -177,7 +177,7 @@ TEST_CASE("a text that can't be sent is refused before anything is added") {
   CHECK(batch.pending() == 0);
 }
 
-TEST_CASE("one build is cancelled, at the daemon too, and the others continue") {
+TEST_CASE("the cancellation of one build reaches the daemon, and the others continue") {
   std::promise<uint64_t> asked;
   std::promise<uint64_t> cancelled;
   StandInAnswers answers;
@@ -186,7 +186,7 @@ TEST_CASE("one build is cancelled, at the daemon too, and the others continue") 
     while (stream->Read(&request)) {
       if (request.cancel()) {
         cancelled.set_value(request.tag());
-        // The answer was sent before the cancellation arrived, and is dropped.
+        // As if the answer was sent before the cancellation arrived; the client drops the answer.
         Reply(stream, request.tag(), "late");
       } else if (SourceOf(request) == "hang") {
         asked.set_value(request.tag());

@@ -106,7 +106,7 @@ TEST_CASE("questions are answered in their order") {
   CHECK(Next(conversation) == nullptr);
 }
 
-TEST_CASE("a file that no compiler of this build asks for is not opened") {
+TEST_CASE("a file that the program does not name is not opened") {
   const TemporaryDirectory directory;
   std::ofstream(directory / "key") << "secret";
   std::ofstream(directory / "a.h") << "text";
@@ -156,7 +156,7 @@ TEST_CASE("many questions are answered in several messages") {
   CHECK(answers == 1500);
 }
 
-TEST_CASE("an impossible question ends the call") {
+TEST_CASE("a question about an invalid path ends the call") {
   Talk talk;
   BuildConversation& conversation = *talk.conversation;
   CHECK_FALSE(Take(conversation, Ask({"relative.h"}, true)));

@@ -68,7 +68,7 @@ TEST_CASE("artifacts stay in the memory in which they were received") {
   CHECK(reply->fields().artifacts[1].size == 3);
 }
 
-TEST_CASE("texts that are not UTF-8 are the compiler's own bytes") {
+TEST_CASE("texts that are not UTF-8 are returned as the compiler's own bytes") {
   v1::BuildReply reply = TwoArtifacts();
   reply.set_log("caf?");
   reply.set_log_bytes("caf\xe9");
@@ -144,7 +144,7 @@ TEST_CASE("a header that NVRTC can't open gets a hint: a host header, or a missi
         std::string::npos);
 }
 
-TEST_CASE("an option of nvcc that NVRTC refuses comes with its right form") {
+TEST_CASE("common errors of NVRTC get a hint with the remedy, other errors get none") {
   for (const auto& [log, hint] :
        {std::pair{"host functions are not allowed in JIT mode.", "device"},
         {"Unresolved extern function '_Z1gi'", "-rdc=true"},

@@ -24,7 +24,7 @@ std::unique_ptr<RequestMessage> Message(const Program& program,
   return request;
 }
 
-/// A request of which each field is set.
+/// A request with every field set.
 struct Request {
   cccl_cache_bytes source = Of("source");
   cccl_cache_bytes name = Of("name");
@@ -87,7 +87,7 @@ std::string Module(const char* name, const char* contents, bool lazy, bool libde
 
 }  // namespace
 
-TEST_CASE("equal requests are the same, wherever their texts lie") {
+TEST_CASE("equal requests have equal names, wherever their texts are in memory") {
   const std::string elsewhere = "source";
   Request copy;
   copy.source = {elsewhere.data(), elsewhere.size()};
@@ -96,7 +96,7 @@ TEST_CASE("equal requests are the same, wherever their texts lie") {
   CHECK(copy.Use([](const RequestMessage& request) { return request.HasName(Request().Bytes()); }));
 }
 
-TEST_CASE("each field that decides on the answer makes another request") {
+TEST_CASE("each field that affects the answer changes the request's name") {
   const std::function<void(Request&)> changes[] = {
       [](Request&) {}, [](Request& r) { r.source = Of("other"); },
       [](Request& r) { r.name = Of("other"); },
@@ -144,7 +144,7 @@ TEST_CASE("each field that decides on the answer makes another request") {
   }
 }
 
-TEST_CASE("options that do not decide on the answer, and an upload, make no other request") {
+TEST_CASE("options that do not affect the answer, and an upload, keep the request's name") {
   const Request whole;
   whole.Use([&whole](RequestMessage& request) {
     const std::string name = request.Name();
@@ -160,7 +160,7 @@ TEST_CASE("options that do not decide on the answer, and an upload, make no othe
   });
 }
 
-TEST_CASE("links and modules differ by types, names, contents, flags and options") {
+TEST_CASE("each type, name, content, flag and option changes the name of a link or NVVM request") {
   const std::set<std::string> all = {Request().Bytes(),
                                      Linked(CCCL_CACHE_INPUT_PTX, "a", "x"),
                                      Linked(CCCL_CACHE_INPUT_LTOIR, "a", "x"),
@@ -176,7 +176,7 @@ TEST_CASE("links and modules differ by types, names, contents, flags and options
   CHECK(all.size() == 12);
 }
 
-TEST_CASE("names that begin alike are not the same") {
+TEST_CASE("a request's name does not match one that differs in length or in the last byte") {
   const std::string bytes = Request().Bytes();
   Request().Use([&](const RequestMessage& request) {
     CHECK(request.HasName(bytes));

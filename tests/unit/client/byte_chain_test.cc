@@ -39,7 +39,7 @@ TEST_CASE("a chain keeps the order of copied and referenced bytes") {
   CHECK(pieces[1].iov_base == blob.data());
 }
 
-TEST_CASE("a chain can be read from any place on") {
+TEST_CASE("a chain can be read from any position") {
   ByteChain chain;
   chain.Copy("abcd");
   chain.Refer("efgh");
@@ -52,7 +52,7 @@ TEST_CASE("a chain can be read from any place on") {
   CHECK(Rest(chain, chain.Advance({}, 99)).empty());
 }
 
-TEST_CASE("a chain can refer to a part of another") {
+TEST_CASE("a chain can refer to a part of another chain") {
   ByteChain body;
   body.Copy("abcd");
   body.Refer("efgh");
@@ -66,7 +66,7 @@ TEST_CASE("a chain can refer to a part of another") {
   CHECK(Rest(output, {}).empty());
 }
 
-TEST_CASE("at most as many pieces are described as there is room for") {
+TEST_CASE("Describe returns at most as many pieces as the array holds") {
   ByteChain chain;
   for (int i = 0; i < 10; ++i) chain.Refer("x");
   std::array<iovec, 3> pieces;

@@ -84,7 +84,7 @@ TEST_CASE("a body is sent in pieces, and its end is known") {
   CHECK_FALSE(scene.call->TakeMore());
 }
 
-TEST_CASE("the further messages of a source follow the body, until it has no more") {
+TEST_CASE("the messages of a source follow the body until the source is done") {
   Sayings source;
   Scene scene(&source);
   source.left = {"more"};
@@ -93,7 +93,7 @@ TEST_CASE("the further messages of a source follow the body, until it has no mor
   static_cast<void>(scene.Send(8));
   CHECK(scene.call->TakeMore());
   CHECK(scene.Send(4) == "more");
-  CHECK_FALSE(scene.call->TakeMore());  // nothing now
+  CHECK_FALSE(scene.call->TakeMore());  // the source has nothing now
   CHECK(scene.call->goes_on());
   source.closed = true;
   CHECK(scene.call->TakeMore());
@@ -101,7 +101,7 @@ TEST_CASE("the further messages of a source follow the body, until it has no mor
   CHECK_FALSE(scene.call->TakeMore());
 }
 
-TEST_CASE("messages are handed on as they are complete, however the bytes come") {
+TEST_CASE("each message is passed on once it is complete, however its bytes are split") {
   Scene scene;
   const std::string bytes = Framed("one") + Framed("") + Framed("three");
   for (const char byte : bytes) scene.call->AddData({&byte, 1});
@@ -135,7 +135,7 @@ TEST_CASE("only the first end of a call counts") {
   CHECK(scene.call->end() == CallEnd::kLost);
 }
 
-TEST_CASE("a success in the middle of a message is an error; a failure there is the answer") {
+TEST_CASE("a success status within a message is an error; a failure status there is the answer") {
   Scene good;
   good.call->AddField(":status", "200");
   good.call->AddField("content-type", "application/grpc");
@@ -152,7 +152,7 @@ TEST_CASE("a success in the middle of a message is an error; a failure there is 
   CHECK(bad.call->end() == CallEnd::kAnswered);
 }
 
-TEST_CASE("percent-encoded messages are decoded, malformed ones left alone") {
+TEST_CASE("percent-encoded messages are decoded, malformed ones are unchanged") {
   CHECK(PercentDecode("a%20b%0Ac") == "a b\nc");
   CHECK(PercentDecode("%E2%82%AC") == "\xe2\x82\xac");
   CHECK(PercentDecode("100%") == "100%");
@@ -185,7 +185,7 @@ TEST_CASE("every error name of the daemon is known to the client") {
   }
 }
 
-TEST_CASE("a name that is not known falls back to gRPC's code") {
+TEST_CASE("an unknown error name falls back to gRPC's code") {
   const auto classify = [](const char* code) {
     GrpcStatus status;
     status.AddField("grpc-status", code);

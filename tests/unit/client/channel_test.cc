@@ -67,7 +67,7 @@ TEST_CASE("an error has the daemon's name, text and retry time") {
   CHECK(error.retry_after_ms == 1500);
 }
 
-TEST_CASE("a slow answer ends the call at its deadline, and the server learns of it") {
+TEST_CASE("a call without an answer ends at its deadline, and the server sees the cancellation") {
   const TemporaryDirectory directory;
   std::atomic<int> asked{0};
   std::atomic<int> cancelled{0};
@@ -79,7 +79,8 @@ TEST_CASE("a slow answer ends the call at its deadline, and the server learns of
   };
   const StandInDaemon daemon(directory / "socket", answers);
   auto client = Client::Open({.socket = daemon.socket(), .fallback = CCCL_CACHE_FALLBACK_ERROR});
-  // If the deadline passes before the server has seen the call, it is tried again with more time.
+  // If the deadline passes before the server has seen the call, the test tries again with more
+  // time.
   for (auto timeout = 100ms; asked == 0 && timeout < 20s; timeout *= 2) {
     const auto start = std::chrono::steady_clock::now();
     CHECK(ErrorOf(Build(*client, timeout)).status == CCCL_CACHE_DEADLINE);
@@ -124,7 +125,7 @@ TEST_CASE("a call that a stopping server ends is sent to the next one, once") {
   CHECK(error.message == "the daemon stopped before it answered");
 }
 
-TEST_CASE("a call in progress is finished by a server that goes away") {
+TEST_CASE("a stopping server finishes the call in progress") {
   const TemporaryDirectory directory;
   std::promise<void> entered;
   std::promise<void> stopping;
@@ -150,8 +151,8 @@ TEST_CASE("a call in progress is finished by a server that goes away") {
   CHECK(result->artifact(Kind::kCubin) == "late");
 }
 
-/// Makes the daemon answer all calls of a build but the second with this. Checks that the client
-/// asks exactly once more.
+/// Makes the daemon answer each call but the second with `refuse`. Checks that the client sends
+/// each refused call exactly once more.
 void CheckAskedOnceMore(const std::function<grpc::Status(grpc::ServerContext*)>& refuse) {
   const TemporaryDirectory directory;
   std::atomic<int> calls{0};
@@ -176,7 +177,7 @@ TEST_CASE("a call that a stopping daemon refuses is sent again, once") {
   });
 }
 
-TEST_CASE("a call that a daemon ends because it stops is made again, once") {
+TEST_CASE("a call that a stopping daemon cancels is sent again, once") {
   CheckAskedOnceMore([](auto*) { return grpc::Status(grpc::StatusCode::CANCELLED, "it stops"); });
 }
 

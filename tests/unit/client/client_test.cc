@@ -77,7 +77,7 @@ TEST_CASE("a hit has its bytes and all fields of the reply") {
   CHECK(seen.wanted(0) == v1::ARTIFACT_KIND_CUBIN);
 }
 
-TEST_CASE("an enum value of a newer daemon that this library does not know is unknown") {
+TEST_CASE("an enum value that this library does not know is reported as unknown") {
   const TemporaryDirectory directory;
   StandInAnswers answers;
   int number = 0;

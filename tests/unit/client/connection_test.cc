@@ -81,7 +81,7 @@ int AnswerPings(int fd) {
 
 }  // namespace
 
-TEST_CASE("a socket without a listener is an error at once, with the path and the way out") {
+TEST_CASE("a socket without a listener is an error at once, with its path and a remedy") {
   const TemporaryDirectory directory;
   auto client =
       Client::Open({.socket = directory / "socket", .fallback = CCCL_CACHE_FALLBACK_ERROR});
@@ -91,7 +91,7 @@ TEST_CASE("a socket without a listener is an error at once, with the path and th
   CHECK(error.message.find("CCCL_CACHE_SOCKET") != std::string::npos);
 }
 
-TEST_CASE("an impossible path of a socket is a bad request") {
+TEST_CASE("a socket path that is too long is an invalid request") {
   auto client =
       Client::Open({.socket = "/" + std::string(200, 'x'), .fallback = CCCL_CACHE_FALLBACK_ERROR});
   CHECK(ErrorOf(Build(*client)).status == CCCL_CACHE_INVALID_REQUEST);
@@ -171,7 +171,7 @@ TEST_CASE("the error names a server that does not speak gRPC") {
   CHECK(ErrorOf(Build(*client)).status == CCCL_CACHE_PROTOCOL);
 }
 
-TEST_CASE("a connection that is lost in the middle is tried once more, not for ever") {
+TEST_CASE("a call whose connection is lost is sent exactly once more") {
   const TemporaryDirectory directory;
   const ScriptedServer dying(directory / "socket", [](int fd, int) {
     ScriptedServer::Say(fd, ScriptedServer::Frame(kSettings, 0, 0, ""));
@@ -198,7 +198,7 @@ TEST_CASE("a stream that the server refuses is sent again") {
   CHECK(refusing.connections() > 3);
 }
 
-TEST_CASE("a call that a closing server did not take is sent on the next connection") {
+TEST_CASE("a call that a closing server did not process is sent on the next connection") {
   const TemporaryDirectory directory;
   const ScriptedServer leaving(directory / "socket", [](int fd, int) {
     ScriptedServer::Say(fd, ScriptedServer::Frame(kSettings, 0, 0, ""));
@@ -242,7 +242,7 @@ TEST_CASE("a connection is used by one call at a time") {
   CHECK(left.size() == 3);
 }
 
-TEST_CASE("connections beyond the pool's room, and those that the other end closed, are dropped") {
+TEST_CASE("the pool drops connections beyond its capacity, and those that the peer closed") {
   const TemporaryDirectory directory;
   const ScriptedServer closing(directory / "socket", [](int, int) {});
   ConnectionPool pool;
@@ -267,7 +267,7 @@ struct Own {
   Own(const Own&) = delete;
   Own& operator=(const Own&) = delete;
 
-  /// Closes the connection's socket, and gives its number to the near end.
+  /// Closes the connection's socket, and gives its descriptor number to the near end.
   void Take(Connection* connection) {
     const int number = connection->socket();
     REQUIRE(dup2(ends[0], number) == number);
@@ -286,7 +286,7 @@ struct Own {
 
 }  // namespace
 
-TEST_CASE("an idle connection is dropped if the program took its number, the new file untouched") {
+TEST_CASE("an idle connection whose number the program reuses is dropped, the new file untouched") {
   const TemporaryDirectory directory;
   const ScriptedServer idle(directory / "socket",
                             [](int fd, int) { ScriptedServer::ReadToEnd(fd); });
@@ -331,12 +331,12 @@ TEST_CASE("an idle connection is closed once the program has become another user
   }
   CHECK_FALSE(reusable);
   CHECK(connection == nullptr);
-  // The server may accept late, and its socket may have the number by now.
+  // The server may accept late, and its socket may have got the number.
   struct stat after {};
   CHECK((fstat(number, &after) != 0 || after.st_ino != before.st_ino));
 }
 
-TEST_CASE("a call is lost if the program took its connection's number, the new file untouched") {
+TEST_CASE("a call whose socket number the program reuses is lost, the new file untouched") {
   const TemporaryDirectory directory;
   const ScriptedServer idle(directory / "socket",
                             [](int fd, int) { ScriptedServer::ReadToEnd(fd); });

@@ -83,11 +83,11 @@ TEST_CASE("a deposit in pieces is complete after its last piece") {
 
 TEST_CASE("an impossible answer about a deposit is refused") {
   DepositConversation talk;
-  SECTION("more than it announced") {
+  SECTION("more contents than announced") {
     CHECK(Take(talk, Found(2)));
     CHECK_FALSE(Take(talk, Contents("abc")));
   }
-  SECTION("contents that it did not announce") { CHECK_FALSE(Take(talk, Contents("abc"))); }
+  SECTION("contents without an announcement") { CHECK_FALSE(Take(talk, Contents("abc"))); }
   SECTION("a lease besides a deposit") {
     CHECK(Take(talk, Found(2)));
     CHECK_FALSE(Take(talk, Granted()));
@@ -104,8 +104,8 @@ TEST_CASE("an impossible answer about a deposit is refused") {
     CHECK(Take(talk, Released()));
     CHECK_FALSE(Take(talk, Granted()));
   }
-  SECTION("more than memory holds") { CHECK_FALSE(Take(talk, Found(uint64_t{1} << 40))); }
-  SECTION("published without a lease") {
+  SECTION("an announced size beyond memory") { CHECK_FALSE(Take(talk, Found(uint64_t{1} << 40))); }
+  SECTION("a publication without a lease") {
     v1::AcquireReply reply;
     reply.mutable_published();
     CHECK_FALSE(Take(talk, reply));

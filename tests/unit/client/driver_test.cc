@@ -44,7 +44,7 @@ TEST_CASE("the architecture to compile for is that of the context's device") {
   CHECK(*Driver::Open()->Version() == 13000);
 }
 
-TEST_CASE("the error without a device has the driver's name for it") {
+TEST_CASE("the error without a device has the driver's error name") {
   Fake().devices = 0;
   const auto arch = cccl_cache::NativeArch();
   REQUIRE_FALSE(arch.ok());
@@ -92,7 +92,7 @@ TEST_CASE("a driver that knows no libraries loads modules") {
   CHECK(missing.error().message.find("too old: it has no cuLibraryUnload") != std::string::npos);
 }
 
-TEST_CASE("a missing kernel is named, with the way out") {
+TEST_CASE("the error about a missing kernel names the kernel and a remedy") {
   Fake();
   const auto kernels = LoadedKernels::Load(*Driver::Open(), TwoKernels());
   REQUIRE(kernels.ok());
@@ -103,14 +103,15 @@ TEST_CASE("a missing kernel is named, with the way out") {
   CHECK(missing.error().message.find("name_expressions") != std::string::npos);
 }
 
-TEST_CASE("without a current context nothing is loaded, and the error has the driver's name") {
+TEST_CASE(
+    "without a current context nothing is loaded, and the error has the driver's error name") {
   Fake().context = false;
   const auto kernels = LoadedKernels::Load(*Driver::Open(), TwoKernels());
   REQUIRE_FALSE(kernels.ok());
   CHECK(kernels.error().message.find("CUDA_ERROR_INVALID_CONTEXT") != std::string::npos);
 }
 
-TEST_CASE("PTX is loaded where there is no cubin, LTO-IR never") {
+TEST_CASE("PTX is loaded if there is no cubin, LTO-IR never") {
   FakeDriver& fake = Fake();
   v1::BuildReply reply = HitWithCubin("image of ptx");
   reply.mutable_artifacts(0)->set_kind(v1::ARTIFACT_KIND_PTX);

@@ -12,8 +12,8 @@
 std::string WriteFakeCompiler(const cccl_cache::daemon::TemporaryDirectory& directory,
                               std::string_view script);
 
-/// Commands that read a small request, or the end of a large one: if it closed a socket with unread
-/// bytes, the bytes that it sent would be lost.
+/// Returns commands that read a small request, or the end of a large one. If the script closed a
+/// socket with unread bytes, the bytes that it sent would be lost.
 std::string ReadRequest();
 /// The answers of a script: a local build with the log "told", or an error.
 std::string AnswerLocal();

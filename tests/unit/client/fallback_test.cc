@@ -86,8 +86,7 @@ TEST_CASE("without local builds, a missing daemon is an error") {
 }
 
 TEST_CASE(
-    "if the local compile is impossible too, the error is the daemon's and names the missing "
-    "part") {
+    "if the local compiler is missing too, the error is the daemon's and names the compiler") {
   Scene scene;
   const std::string nowhere = scene.directory / "nowhere";
   scene.options.local_compiler = nowhere;
@@ -98,7 +97,7 @@ TEST_CASE(
   CHECK(Has(result.error().message, nowhere));
 }
 
-TEST_CASE("an error of a local compile has the reason for the local compile") {
+TEST_CASE("an error of a local compile includes why the build was compiled locally") {
   Scene scene;
   WriteFakeCompiler(scene.directory, AnswerError("toolchain-not-found", "none is here"));
   const auto result = scene.Build();
@@ -108,7 +107,7 @@ TEST_CASE("an error of a local compile has the reason for the local compile") {
   CHECK(Has(result.error().message, "no cccl-cached listens"));
 }
 
-TEST_CASE("an error of both daemon and local compile is reported once") {
+TEST_CASE("an error that the daemon and the local compile share is reported once") {
   Scene scene;
   const StandInDaemon daemon(scene.socket, Refuses("invalid-request", "no such option"));
   WriteFakeCompiler(scene.directory, AnswerError("invalid-request", "no such option"));
@@ -118,7 +117,7 @@ TEST_CASE("an error of both daemon and local compile is reported once") {
   CHECK(result.error().message == "no such option");
 }
 
-TEST_CASE("an error of a local compile is merged with the daemon's only if it is the same") {
+TEST_CASE("an error of a local compile is merged with the daemon's only if both are the same") {
   using cccl_cache::Error;
   using cccl_cache::Fallback;
   const auto after = [](const char* here, const char* daemon) {
@@ -145,7 +144,7 @@ TEST_CASE("a build that the daemon refuses is compiled locally") {
   CHECK(Has(result->reason(), "the daemon's reason"));
 }
 
-TEST_CASE("a local compile has no advice to compile locally") {
+TEST_CASE("the reason for a local compile lacks the daemon's advice to compile locally") {
   Scene scene;
   const std::string advice(cccl_cache::kLocalBuildAdvice);
   const StandInDaemon daemon(scene.socket,
@@ -164,7 +163,7 @@ TEST_CASE("a build that crashed the compiler is not tried locally") {
   CHECK(result.error().status == CCCL_CACHE_WORKER_CRASHED);
 }
 
-TEST_CASE("a build that refuses misses is not compiled locally, with or without a daemon") {
+TEST_CASE("a build with on_miss refuse is not compiled locally, with or without a daemon") {
   Scene scene;
   const auto alone = scene.Build(60s, cccl_cache::OnMiss::kRefuse);
   CHECK(alone.error().status == CCCL_CACHE_NO_DAEMON);

@@ -45,7 +45,7 @@ TEST_CASE("a regular file is answered by its digest, or sent") {
   CHECK(LookAtOwnFile(path, true).kind == OwnFile::Kind::kRegular);
 }
 
-TEST_CASE("links are followed, and are one inode") {
+TEST_CASE("symlinks are followed, and hard links have the same inode") {
   const TemporaryDirectory directory;
   const std::string path = directory / "a.h";
   Write(path, "text");
@@ -70,7 +70,7 @@ TEST_CASE("a missing file is absent") {
   }
 }
 
-TEST_CASE("a directory is answered as one") {
+TEST_CASE("a directory is answered as a directory") {
   const TemporaryDirectory directory;
   const OwnFile found = LookAtOwnFile(directory.path(), true);
   CHECK(found.kind == OwnFile::Kind::kDirectory);

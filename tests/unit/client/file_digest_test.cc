@@ -77,7 +77,7 @@ TEST_CASE("a digest file that others can write is ignored") {
   CHECK(DigestOfFile(kOldFile) == digest);
 }
 
-TEST_CASE("a stamp of files covers each in order, and is absent if one has none") {
+TEST_CASE("a list of files has a stamp if each file has one; the stamp depends on their order") {
   const TemporaryDirectory directory;
   const std::string young = directory.Write("young", "bytes");
   const auto stamp = [](std::vector<std::string> paths) { return StampOfFiles(paths); };
@@ -97,7 +97,7 @@ TEST_CASE("the digest of a file that has just changed is not kept") {
   CHECK_FALSE(DigestOfFile(scene.directory / "nothing"));
 }
 
-TEST_CASE("a toolchain is named by a library's stamp, and by its digest once that is kept") {
+TEST_CASE("a toolchain id has a library's stamp, and its digest once the digest is kept") {
   const Scene scene;
   const auto stamp = StampOfFiles(std::vector<std::string>{kOldFile});
   REQUIRE(stamp);
@@ -125,7 +125,7 @@ TEST_CASE("a library has the id that the daemon computes for its files") {
   CHECK_FALSE(ComponentIdOf(nvrtc));
 }
 
-TEST_CASE("builtins are loaded by the shortest of the names that lead to them") {
+TEST_CASE("the builtins of NVRTC are loaded by the shortest name of their file") {
   const TemporaryDirectory directory;
   const std::string nvrtc = directory.Write("libnvrtc.so.13", "compiler");
   CHECK(ComponentOf(nvrtc).files.empty());

@@ -70,7 +70,7 @@ TEST_CASE("nodes reach the driver with their values, and run in the order of the
   CHECK(seen == 9);
 }
 
-TEST_CASE("a node that several depend on is added once, and joins wait for all") {
+TEST_CASE("a node with several dependents is added once, and a join waits for all its nodes") {
   FakeDriver& fake = Fake();
   int left = 7;
   int right = 7;
@@ -92,7 +92,7 @@ TEST_CASE("a node that several depend on is added once, and joins wait for all")
   CHECK(said("add copy 4 unified to unified") == 1);
 }
 
-TEST_CASE("changes of arguments and dependencies apply at the build or update") {
+TEST_CASE("changes to a node apply at the next build or update") {
   FakeDriver& fake = Fake();
   int value = 0;
   auto first = Add(&value, 1);
@@ -128,7 +128,7 @@ TEST_CASE("an update to another shape is refused, and the graph stays as it was"
   CHECK(value == 22);
 }
 
-TEST_CASE("a destroyed graph waits, then frees its resources, and can't be launched") {
+TEST_CASE("Destroy waits for launches and frees all resources; later launches are errors") {
   FakeDriver& fake = Fake();
   int value = 0;
   auto called = std::make_shared<int>(0);

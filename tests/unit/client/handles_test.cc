@@ -11,7 +11,7 @@ namespace {
 using Handle = struct Opaque*;
 using Table = Handles<Handle, int>;
 
-TEST_CASE("a handle leads to its object until destroyed, and is not reused for long") {
+TEST_CASE("a handle leads to its object until destroyed, and is not reused soon") {
   static constinit Table table;
   Handle first = table.Add(std::make_unique<int>(1));
   Handle second = table.Add(std::make_unique<int>(2));

@@ -82,7 +82,7 @@ struct Scene {
 
 }  // namespace
 
-// Replaces the library's own function.
+// Replaces the function of libnghttp2.
 extern "C" int nghttp2_session_client_new(nghttp2_session** session,
                                           const nghttp2_session_callbacks* callbacks,
                                           void* user_data) {
@@ -100,7 +100,7 @@ TEST_CASE("a session without memory reports that") {
   CHECK(Http2Session().ok());
 }
 
-TEST_CASE("a call begins with HTTP/2's first words, then its head and its body") {
+TEST_CASE("a call begins with HTTP/2's preface, then sends its headers and its body") {
   Scene scene;
   const std::string sent = scene.Send();
   CHECK(sent.starts_with("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"));
@@ -114,7 +114,7 @@ TEST_CASE("a call begins with HTTP/2's first words, then its head and its body")
   CHECK(scene.session.established());
 }
 
-TEST_CASE("an answer is its message and the status behind it") {
+TEST_CASE("an answer is complete after its message and its status") {
   Scene scene;
   static_cast<void>(scene.Send());
   scene.Settle();
@@ -167,7 +167,7 @@ TEST_CASE("a forgotten call is reset, and later frames for it are dropped") {
   CHECK_FALSE(scene.call->ended());
 }
 
-TEST_CASE("the next call has the next number") {
+TEST_CASE("the next call has the next stream number") {
   Scene scene;
   static_cast<void>(scene.Send());
   scene.session.Forget();
@@ -182,7 +182,7 @@ TEST_CASE("bytes that are not HTTP/2 are detected") {
   Scene scene;
   static_cast<void>(scene.Send());
   const bool heard = scene.ReceiveBytes("HTTP/1.1 400 Bad Request\r\n\r\n");
-  static_cast<void>(scene.Send());  // a farewell
+  static_cast<void>(scene.Send());  // perhaps a GOAWAY
   CHECK((!heard || scene.session.over()));
 }
 

@@ -65,7 +65,7 @@ TEST_CASE("a link sends its inputs in order, with their types") {
   CHECK_FALSE(recorder.seen.has_nvrtc());
 }
 
-TEST_CASE("a build and one of a batch have the priority that they name") {
+TEST_CASE("single builds and builds of a batch are sent with their priority") {
   StandInAnswers answers;
   std::vector<v1::Priority> seen;
   answers.build = [&](auto*, const v1::BuildRequest& request, v1::BuildReply* reply) {
@@ -101,7 +101,7 @@ TEST_CASE("a build and one of a batch have the priority that they name") {
   CHECK(not_added.error().status == CCCL_CACHE_INVALID_REQUEST);
 }
 
-TEST_CASE("a build sends its action on a miss, and refuse needs a daemon that knows it") {
+TEST_CASE("a build sends its on_miss action; only refuse requires a newer daemon") {
   Recorder recorder;
   using Asked = std::pair<v1::OnMiss, uint32_t>;
   const auto asked = [&](OnMiss on_miss) {
@@ -174,14 +174,14 @@ TEST_CASE("NVVM modules keep their order and their lazy flags") {
   CHECK(recorder.seen.toolchain().id() == "0123456789");
 }
 
-TEST_CASE("an empty source is sent as one") {
+TEST_CASE("an empty source is sent as an empty source") {
   Recorder recorder;
   REQUIRE(recorder.client.Build(NvrtcBuild{}).ok());
   CHECK(recorder.seen.has_nvrtc());
   CHECK(recorder.seen.nvrtc().source().inline_bytes().empty());
 }
 
-TEST_CASE("a text with a NUL is refused by name before anything is sent, contents may have them") {
+TEST_CASE("a text with a NUL is refused by its field's name; contents may have NULs") {
   Recorder recorder;
   const std::string nul("a\0b", 3);
   const auto refused = recorder.client.Build(NvrtcBuild{.source = "x", .options = {"-a", nul}});
@@ -220,7 +220,7 @@ TEST_CASE("code that does not compile is an answer with its log and the compiler
   CHECK(result->toolchain_id().empty());
 }
 
-TEST_CASE("a program with an older struct gets only its fields") {
+TEST_CASE("only the fields within struct_size are read and written") {
   Recorder recorder;
   cccl_cache_client* client = nullptr;
   cccl_cache_open_options where = {sizeof(where), cccl_cache::Bytes(recorder.daemon.socket())};
@@ -298,7 +298,7 @@ TEST_CASE(
   CHECK(Milliseconds(std::chrono::milliseconds(1500)) == 1500);
 }
 
-TEST_CASE("an ask returns the result or the error in one call") {
+TEST_CASE("cccl_cache_ask_nvrtc returns either a result or an error") {
   Recorder recorder;
   const std::string socket = recorder.daemon.socket();
   cccl_cache_open_options how = {sizeof(how)};

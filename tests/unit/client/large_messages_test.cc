@@ -99,7 +99,7 @@ TEST_CASE("a reply of 16 MB arrives whole, also after a small one") {
   }
 }
 
-TEST_CASE("the parts that make a request too large are sent ahead, the rest goes along") {
+TEST_CASE("only the inputs that make a request too large are uploaded before it") {
   const TemporaryDirectory directory;
   Uploads uploads;
   const std::string large = SomeBytes(20 << 20);
@@ -146,7 +146,7 @@ TEST_CASE("an upload that the daemon forgot is sent once more") {
   CHECK(uploads.count() == 2);
 }
 
-TEST_CASE("an upload that the daemon refuses ends the build with that error") {
+TEST_CASE("an upload that the daemon refuses ends the build with the daemon's error") {
   const TemporaryDirectory directory;
   StandInAnswers answers;
   answers.upload = [](auto*, auto*) {
@@ -260,7 +260,7 @@ TEST_CASE("a request with too many small parts is refused without endless retrie
   CHECK(result.error().status == CCCL_CACHE_TOO_LARGE);
 }
 
-TEST_CASE("a request larger than the server takes gets its error, and the client stays usable") {
+TEST_CASE("a request beyond the server's limit is too-large, and the client stays usable") {
   const TemporaryDirectory directory;
   StandInAnswers answers;
   answers.build = [](auto*, const auto&, v1::BuildReply* reply) {

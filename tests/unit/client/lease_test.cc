@@ -19,11 +19,11 @@ using cccl_cache::Lease;
 
 namespace {
 
-/// A daemon that runs the test's script on each acquire, list and removal.
+/// A daemon that runs the test's script for each acquire, and records lists, removals and touches.
 struct Scene {
   using Stream = StandInAnswers::Acquiring;
 
-  /// Answers the first message of a caller; then the script runs.
+  /// Runs after the first message of a caller, with the key in that message.
   std::function<grpc::Status(const v1::DepositKey&, Stream*)> acquire;
   std::vector<v1::ListDepositsReply> pages;
   std::vector<std::string> asked_after;
@@ -88,7 +88,7 @@ v1::DepositDescription Described(const std::string& key) {
 
 }  // namespace
 
-TEST_CASE("a deposit is handed out with its key") {
+TEST_CASE("a deposit that exists is returned with its contents and its key") {
   Scene scene;
   scene.acquire = [](const v1::DepositKey& key, Scene::Stream* stream) {
     CHECK(key.namespace_() == "org.example");
@@ -113,7 +113,7 @@ TEST_CASE("a deposit is handed out with its key") {
   CHECK(std::get<Deposit>(*acquired).key() == "abcd");
 }
 
-TEST_CASE("a publication sends the lease's number and all contents, and ends the lease") {
+TEST_CASE("a publication sends the lease's fence and all contents, and ends the lease") {
   Scene scene;
   std::string contents;
   uint64_t fence = 0;
@@ -141,7 +141,8 @@ TEST_CASE("a publication sends the lease's number and all contents, and ends the
 }
 
 TEST_CASE("waits and publications accept a timeout of fifty days") {
-  constexpr std::chrono::milliseconds kLong{(int64_t{1} << 32) + 1};  // cut to 32 bits: 1 ms
+  constexpr std::chrono::milliseconds kLong{(int64_t{1} << 32) +
+                                            1};  // would be 1 ms if cut to 32 bits
   Scene scene;
   std::atomic<uint32_t> wait_ms{0};
   scene.acquire = [&](const v1::DepositKey& key, Scene::Stream* stream) {
@@ -213,7 +214,7 @@ TEST_CASE("a waiter released by the holder's failure gets a lease that is not he
   lease.Fail();
 }
 
-TEST_CASE("deposits are touched with as few messages as the daemon takes") {
+TEST_CASE("touches are sent in as few messages as the daemon's limit allows") {
   Scene scene;
   const std::string value(1000, 'v');
   const std::vector<DepositKey> keys(7, {.name_space = "org.example", .fields = {{"f", value}}});
@@ -251,7 +252,7 @@ TEST_CASE("heartbeats are as frequent as the daemon requires") {
   CHECK(published.error().message.find("the lease goes to the next one") != std::string::npos);
 }
 
-TEST_CASE("an unconfirmed publication counts as not kept") {
+TEST_CASE("a publication without a reply is an error") {
   Scene scene;
   scene.acquire = [](const v1::DepositKey&, Scene::Stream* stream) {
     Grant(stream);
@@ -322,7 +323,7 @@ TEST_CASE("deposits are listed page by page") {
   CHECK((*deposits)[1].gid == 27);
 }
 
-TEST_CASE("a daemon that lists the same page for ever is not asked for ever") {
+TEST_CASE("a list ends with an error if the daemon repeats a page or promises more after none") {
   Scene scene;
   v1::ListDepositsReply page;
   *page.add_deposits() = Described("aa");

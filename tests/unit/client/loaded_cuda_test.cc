@@ -21,7 +21,7 @@ uint32_t Major(cccl_cache_build_options options) {
 
 }  // namespace
 
-TEST_CASE("the CUDA major is that of the libraries that are loaded, unless a build chooses") {
+TEST_CASE("the CUDA major is that of the loaded libraries, unless the build names a toolchain") {
   CHECK(cccl_cache_loaded_cuda_major() == 0);
   void* const linker =
       dlopen(FAKE_TOOLCHAINS "/fake_cuda12/lib/libnvJitLink.so.12", RTLD_NOW | RTLD_LOCAL);

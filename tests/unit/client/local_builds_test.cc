@@ -55,7 +55,7 @@ void CheckIsLocal(const std::optional<Batch::Finished>& finished, std::string_vi
   CHECK(finished->result->info().total_us > 0);
 }
 
-/// Refuses the builds of this source with an error, and has a hit for each other one.
+/// Refuses the builds of this source with the error, and answers all others with a hit.
 StandInAnswers RefusingOne(const std::string& source, const std::string& error) {
   StandInAnswers answers;
   answers.many = [=](auto*, auto* stream) {
@@ -77,7 +77,7 @@ StandInAnswers RefusingOne(const std::string& source, const std::string& error) 
   return answers;
 }
 
-/// Waits until a script has written a pid to the file, and returns it.
+/// Waits until a script has written a pid to the file. Returns the pid, or 0 after 20 s.
 pid_t AwaitPid(const std::string& file) {
   pid_t pid = 0;
   for (int i = 0; i < 20'000 && pid == 0; ++i) {
@@ -203,7 +203,8 @@ TEST_CASE("a forked child that frees a batch leaves the parent's compilers alone
   CheckIsLocal(batch->Next(), "no cccl-cached listens");
 }
 
-TEST_CASE("a compiler of a batch that dies is a crash with its reason") {
+TEST_CASE(
+    "a local compiler that dies is reported as a crash, with the reason for the local build") {
   Scene scene("kill -SEGV $$\n");
   Batch batch = scene.Open();
   REQUIRE(batch.Add(Source("x"), 1).ok());

@@ -70,7 +70,7 @@ TEST_CASE("cccl-cache-compile is sent the whole request, however large") {
   CHECK(std::filesystem::file_size(seen) == 5242880);
 }
 
-TEST_CASE("an error of a build without a daemon has the daemon's name for it") {
+TEST_CASE("an error name from cccl-cache-compile becomes the status of that name") {
   Scene scene;
   const Error error = scene.ErrorOf(AnswerError("toolchain-not-found", "none is here"));
   CHECK(error.status == CCCL_CACHE_TOOLCHAIN_NOT_FOUND);
@@ -78,7 +78,7 @@ TEST_CASE("an error of a build without a daemon has the daemon's name for it") {
   CHECK(scene.ErrorOf(AnswerError("of a later version", "x")).status == CCCL_CACHE_UNAVAILABLE);
 }
 
-TEST_CASE("cccl-cache-compile that dies is a crash with its signal") {
+TEST_CASE("the death of cccl-cache-compile is a crash, reported with its signal or exit status") {
   Scene scene;
   Error error = scene.ErrorOf("kill -SEGV $$\n");
   CHECK(error.status == CCCL_CACHE_WORKER_CRASHED);
@@ -90,7 +90,7 @@ TEST_CASE("cccl-cache-compile that dies is a crash with its signal") {
         CCCL_CACHE_WORKER_CRASHED);
 }
 
-TEST_CASE("bytes that are not an answer are not taken for one") {
+TEST_CASE("malformed bytes from cccl-cache-compile are a protocol error") {
   Scene scene;
   CHECK(scene.ErrorOf(ReadRequest() + "printf '\\001junk' >&0\n").status == CCCL_CACHE_PROTOCOL);
   CHECK(scene
@@ -132,7 +132,7 @@ TEST_CASE("cccl-cache-compile inherits the needed variables, and no descriptor o
   CHECK_FALSE(Has(seen, "LD_PRELOAD"));
 }
 
-TEST_CASE("a program that never waits for its children can build without a daemon") {
+TEST_CASE("a program that ignores SIGCHLD can build without a daemon") {
   Scene scene;
   const auto former = signal(SIGCHLD, SIG_IGN);
   const bool built = scene.Run(AnswerLocal()).ok();
@@ -142,7 +142,7 @@ TEST_CASE("a program that never waits for its children can build without a daemo
   CHECK(error.status == CCCL_CACHE_WORKER_CRASHED);
 }
 
-TEST_CASE("a compiler that can't be run is named") {
+TEST_CASE("the error about a compiler that can't be run names the compiler") {
   Scene scene;
   RequestMessage request;
   const auto reply = LocalCompiler::Start(scene.directory / "none", &request);
@@ -167,11 +167,9 @@ TEST_CASE("a named compiler that is missing is not replaced by another") {
                                      directory / "absent" + "): install it with the library");
 }
 
-TEST_CASE(
-    "without a name the compiler is looked for around the library, and the error lists the "
-    "places") {
+TEST_CASE("an unnamed compiler is searched near the library, and the error lists the places") {
   const auto found = FindLocalCompiler("");
-  // This program is not installed, but a build beside it may be.
+  // This program is not installed, but the compiler of its build may be in one of the places.
   if (found.ok()) {
     CHECK(found->find("cccl-cache-compile") != std::string::npos);
   } else {

@@ -59,7 +59,7 @@ TEST_CASE("several messages come out of one piece, empty ones too") {
   CHECK(bytes.empty());
 }
 
-TEST_CASE("a message is assembled in place without its frame headers") {
+TEST_CASE("a message is assembled in place, without the frame headers between its pieces") {
   const std::string framed = Framed("0123456789");
   MessageAssembler assembler(1000);
   CHECK(assembler.Room().empty());
@@ -80,7 +80,7 @@ TEST_CASE("a message is assembled in place without its frame headers") {
   CHECK(assembler.Take().View() == "0123456789");
 }
 
-TEST_CASE("a message that is compressed or too long is invalid before memory is taken for it") {
+TEST_CASE("a compressed or oversized message is invalid before memory is allocated for it") {
   MessageAssembler assembler(100);
   const std::string compressed = Framed("x", 1);
   std::string_view bytes = compressed;
@@ -95,7 +95,7 @@ namespace {
 
 constexpr size_t kLarge = size_t{180} << 10;
 
-/// Returns the address of a freed message's memory of this size.
+/// Allocates and frees a message's memory of this size, and returns its address.
 const char* GivenBack(size_t size) { return AllocateMessageMemory(size).get(); }
 
 }  // namespace
@@ -107,7 +107,7 @@ TEST_CASE("a large message reuses the previous message's memory") {
   CHECK(CapacityOf(smaller) == kLarge);
 }
 
-TEST_CASE("two messages that live at once have memory of their own") {
+TEST_CASE("two messages that live at once have separate memory") {
   static_cast<void>(GivenBack(kLarge));
   const MessageMemory first = AllocateMessageMemory(kLarge);
   const MessageMemory second = AllocateMessageMemory(kLarge);

@@ -26,7 +26,7 @@ std::vector<const void*> Places(const ByteChain& chain) {
 
 }  // namespace
 
-TEST_CASE("a message has gRPC's five bytes in front: not compressed, and its length") {
+TEST_CASE("a message begins with gRPC's five bytes: not compressed, and its length") {
   v1::Blob blob;
   blob.set_inline_bytes(std::string(300, 'x'));
   ByteChain body;
@@ -35,7 +35,7 @@ TEST_CASE("a message has gRPC's five bytes in front: not compressed, and its len
   CHECK(Sent<v1::Blob>(body).inline_bytes() == blob.inline_bytes());
 }
 
-TEST_CASE("large pieces are sent from where they lie, small ones are copied") {
+TEST_CASE("large pieces are referenced in place, small pieces are copied") {
   const std::string large(5'000, 'x');
   ByteChain body;
   cccl_cache::AppendPiece(large, &body);
@@ -46,7 +46,8 @@ TEST_CASE("large pieces are sent from where they lie, small ones are copied") {
   CHECK(Places(copied).front() != small.data());
 }
 
-TEST_CASE("a message of one field of bytes refers to them, and other fields may follow") {
+TEST_CASE(
+    "a message of one bytes field refers to the caller's bytes, and other fields may follow") {
   const std::string bytes(70'000, 'y');
   ByteChain body;
   cccl_cache::AppendBytesMessage(1, bytes, &body);
@@ -61,7 +62,7 @@ TEST_CASE("a message of one field of bytes refers to them, and other fields may 
   CHECK(Sent<v1::UploadChunk>(nothing).data().empty());
 }
 
-TEST_CASE("a message without fields is its length alone, and messages follow each other") {
+TEST_CASE("a message without fields is only gRPC's five bytes, and messages follow each other") {
   ByteChain body;
   cccl_cache::AppendMessage({}, &body);
   cccl_cache::AppendMessage({}, &body);

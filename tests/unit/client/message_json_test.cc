@@ -69,7 +69,7 @@ TEST_CASE("an enum is its value's name, and a number keeps all of its digits") {
   CHECK(Json(reply, tables::kExplainReply).find("\"verdict\": \"unknown\"") != std::string::npos);
 }
 
-TEST_CASE("bytes that are no such message have no JSON") {
+TEST_CASE("malformed bytes are not converted to JSON") {
   v1::StatsReply reply;
   reply.add_statistics()->set_name("hits_total");
   std::string bytes = reply.SerializeAsString();
@@ -79,7 +79,7 @@ TEST_CASE("bytes that are no such message have no JSON") {
   CHECK_FALSE(ToJson(std::string("\x08\x01", 2), tables::kStatsReply));
 }
 
-TEST_CASE("a message of more values than a daemon has has no JSON") {
+TEST_CASE("a message with more values than a daemon ever has is not converted to JSON") {
   std::string bytes;
   for (int i = 0; i < 1 << 19; ++i) bytes += std::string("\x0a\x00", 2);
   CHECK(ToJson(bytes, tables::kStatsReply));
@@ -97,7 +97,7 @@ TEST_CASE("arguments become the fields of a request") {
   CHECK(request.all());
 }
 
-TEST_CASE("an argument that is no field, or no value of one, is named in the error") {
+TEST_CASE("the error names an argument whose field or value is invalid") {
   for (const std::string wrong :
        {"", "all", "all=1", "key=0123", "unused_s=", "unused_s=-1", "unused_s=1h", "=x"}) {
     CAPTURE(wrong);

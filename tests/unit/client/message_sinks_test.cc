@@ -49,7 +49,7 @@ TEST_CASE("a second message of a unary answer is an error") {
   CHECK(sink.message().View() == "one");
 }
 
-TEST_CASE("an answer that restarts counts from there") {
+TEST_CASE("after a restart only the new answer counts") {
   SingleMessage sink;
   CHECK(sink.Take(Received("one")));
   sink.Restart();
@@ -67,7 +67,7 @@ TEST_CASE("an answer that restarts counts from there") {
   CHECK(Contents(reply, 0) == "found");
 }
 
-TEST_CASE("pieces fill artifact after artifact, wherever they are cut") {
+TEST_CASE("pieces fill the artifacts in order, wherever the pieces are cut") {
   ChunkedReply reply;
   CHECK(reply.Take(Received(Announcing({3, 0, 4, 0}))));
   CHECK_FALSE(reply.complete());
@@ -96,14 +96,14 @@ TEST_CASE("data without a reply, beyond the announced size, or a second reply ar
   CHECK_FALSE(twice.Take(Received(Announcing({}))));
 }
 
-TEST_CASE("no memory is taken for artifacts of impossible sizes") {
+TEST_CASE("artifacts of impossible sizes are refused before memory is allocated") {
   ChunkedReply one;
   CHECK_FALSE(one.Take(Received(Announcing({UINT64_MAX}))));
   ChunkedReply together;
   CHECK_FALSE(together.Take(Received(Announcing({1, (uint64_t{2} << 30)}))));
 }
 
-TEST_CASE("bytes that are no message are refused, outside and inside the reply") {
+TEST_CASE("malformed bytes are refused, outside and inside the reply") {
   ChunkedReply outside;
   CHECK_FALSE(outside.Take(Received("\x0a\x05x")));
   ChunkedReply inside;

@@ -23,7 +23,7 @@ using cccl_cache::daemon::TemporaryDirectory;
 
 namespace {
 
-/// Answers every build with a different closed reply, and counts the builds.
+/// A daemon that answers each build with the cubin of its source, and counts the builds.
 struct ClosedBuilds {
   TemporaryDirectory directory;
   std::atomic<int> asked{0};
@@ -60,7 +60,7 @@ struct ClosedBuilds {
 
 }  // namespace
 
-TEST_CASE("a build is not requested twice from the daemon by one process") {
+TEST_CASE("a process asks the daemon only once for the same build") {
   ClosedBuilds builds;
   Client client = *Client::Open(builds.daemon.socket());
   const auto first = client.Build(NvrtcBuild{.source = "a"});
@@ -90,7 +90,7 @@ TEST_CASE("a result outlives the client that kept it") {
   CHECK(kept->artifact(Kind::kCubin) == "cubin of a");
 }
 
-TEST_CASE("a batch and single builds share their replies") {
+TEST_CASE("a batch and single builds share their kept replies") {
   ClosedBuilds builds;
   Client client = *Client::Open(builds.daemon.socket());
   Batch batch = *Batch::Open(client);
@@ -106,18 +106,18 @@ TEST_CASE("a batch and single builds share their replies") {
   CHECK(builds.asked == 2);
 }
 
-TEST_CASE("a process may turn its cache off") {
+TEST_CASE("each build asks the daemon if the process cache can't keep its reply") {
   ClosedBuilds builds;
   std::optional<Client> client;
-  SECTION("the client was opened without it") {
+  SECTION("the client was opened without a process cache") {
     client = *Client::Open(cccl_cache::ClientOptions{.socket = builds.daemon.socket(),
                                                      .process_cache_bytes = CCCL_CACHE_OFF});
   }
-  SECTION("the environment turns it off") {
+  SECTION("the environment turns the cache off") {
     setenv("CCCL_CACHE_PROCESS_BYTES", "off", 1);
     client = *Client::Open(builds.daemon.socket());
   }
-  SECTION("the environment sets its size to zero") {
+  SECTION("the environment sets a size that is smaller than the reply") {
     setenv("CCCL_CACHE_PROCESS_BYTES", "100", 1);
     client = *Client::Open(builds.daemon.socket());
   }

@@ -14,7 +14,7 @@ namespace query_test {
 using cccl_cache::Client;
 using cccl_cache::daemon::TemporaryDirectory;
 
-TEST_CASE("a question is answered with the daemon's reply as JSON") {
+TEST_CASE("a query is answered with the daemon's reply as JSON") {
   const TemporaryDirectory directory;
   StandInAnswers answers;
   answers.stats = [](v1::StatsReply* reply) {
@@ -30,8 +30,8 @@ TEST_CASE("a question is answered with the daemon's reply as JSON") {
 
 namespace {
 
-/// The answers of a daemon that evicts this many entries if all are to be evicted: one reply after
-/// each, with the number so far.
+/// Returns the answers of a daemon with this many entries. A request to evict all gets one reply
+/// per entry, with the number evicted so far.
 StandInAnswers Evicting(int entries, const grpc::Status& status = grpc::Status::OK) {
   StandInAnswers answers;
   answers.evict = [=](const v1::EvictRequest& request, grpc::ServerWriter<v1::EvictReply>* writer) {
@@ -71,7 +71,7 @@ TEST_CASE("an error of the daemon is returned, and a missing answer is an error"
   CHECK(refused.error().message == "not you");
 }
 
-TEST_CASE("a question that the library does not know is refused, and so is an argument") {
+TEST_CASE("an unknown query or argument is refused before the daemon is asked") {
   auto client = Client::Open("/nowhere");
   CHECK(client->Query("status").error().status == CCCL_CACHE_INVALID_REQUEST);
   CHECK(client->Query("stats", {"detail=true"}).error().status == CCCL_CACHE_INVALID_REQUEST);

@@ -54,7 +54,7 @@ int OtherTimer(int own) {
 
 }  // namespace
 
-TEST_CASE("the descriptor is readable when a watched socket has something to be read") {
+TEST_CASE("the descriptor is readable when a watched socket has data to read") {
   const Scene scene;
   auto readiness = Readiness::Make();
   REQUIRE(readiness.ok());
@@ -91,7 +91,7 @@ TEST_CASE("a timer makes the descriptor readable until it is set again or cleare
   CHECK_FALSE(scene.Ready());
 }
 
-TEST_CASE("a waiter continues when a socket is ready, or after the timeout") {
+TEST_CASE("Wait returns when a watched socket is readable, or at the deadline") {
   Scene scene;
   scene.readiness->Wait(Deadline::After(std::chrono::milliseconds(0)));
   scene.readiness->Watch(scene.sockets[0], false);
@@ -101,7 +101,7 @@ TEST_CASE("a waiter continues when a socket is ready, or after the timeout") {
   CHECK_FALSE(later.Passed());
 }
 
-TEST_CASE("a set is replaced if the program has reused its descriptor number") {
+TEST_CASE("the epoll set is replaced if the program has reused its descriptor number") {
   Scene scene;
   scene.readiness->Watch(scene.sockets[0], false);
   const int number = scene.readiness->fd();
@@ -116,7 +116,7 @@ TEST_CASE("a set is replaced if the program has reused its descriptor number") {
   epoll_event event = {};
   CHECK(epoll_wait(own, &event, 1, 0) == 0);
   close(own);
-  CHECK(close(number) == 0);  // it is still open
+  CHECK(close(number) == 0);  // the program's file is still open
 }
 
 TEST_CASE("a timer is not set if the program has reused its descriptor number") {
@@ -129,10 +129,10 @@ TEST_CASE("a timer is not set if the program has reused its descriptor number") 
   pollfd waiting = {own, POLLIN, 0};
   CHECK(poll(&waiting, 1, 0) == 0);
   close(own);
-  CHECK(close(number) == 0);  // it is still open
+  CHECK(close(number) == 0);  // the program's timer is still open
 }
 
-TEST_CASE("a wait ends when the program took the set's number") {
+TEST_CASE("a wait ends if the program has reused the epoll set's descriptor number") {
   Scene scene;
   const int number = scene.readiness->fd();
   REQUIRE(dup2(scene.sockets[0], number) == number);

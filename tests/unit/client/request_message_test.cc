@@ -36,7 +36,7 @@ cccl_cache_nvrtc Program(std::string_view source) {
 
 }  // namespace
 
-TEST_CASE("every field of CUDA C++ is in its request") {
+TEST_CASE("every field of an NVRTC program is in its request") {
   const cccl_cache_bytes options[] = {Of("-a"), Of("-b")};
   const cccl_cache_header headers[] = {{Of("a.h"), Of("A")}};
   const cccl_cache_bytes expressions[] = {Of("f<int>")};
@@ -88,7 +88,7 @@ TEST_CASE("every field of a link and of NVVM IR is in its request") {
   CHECK(compiled.add_libdevice());
 }
 
-TEST_CASE("options have the toolchain, the driver, the directory and the wanted kinds") {
+TEST_CASE("a request has its options' toolchain, driver, directory and wanted kinds") {
   const cccl_cache_artifact_kind wanted[] = {CCCL_CACHE_PTX, CCCL_CACHE_CUBIN};
   cccl_cache_build_options options = {};
   options.struct_size = sizeof(options);
@@ -110,7 +110,7 @@ TEST_CASE("options have the toolchain, the driver, the directory and the wanted 
   CHECK(sent.wanted(1) == v1::ARTIFACT_KIND_CUBIN);
 }
 
-TEST_CASE("options that do not decide on the answer are sent beside the others") {
+TEST_CASE("options that do not affect the answer are sent too") {
   cccl_cache_build_options options = {};
   options.struct_size = sizeof(options);
   options.driver_version = 13000;
@@ -126,7 +126,7 @@ TEST_CASE("options that do not decide on the answer are sent beside the others")
   CHECK_FALSE(request.may_be_compiled());
 }
 
-TEST_CASE("a text with a NUL is refused by the name of its field, contents may have them") {
+TEST_CASE("a text with a NUL is refused by the name of its field; contents may have NULs") {
   const std::string nul("a\0b", 3);
   RequestMessage contents;
   CHECK(contents.SetProgram(Program(nul)).ok());
@@ -157,7 +157,7 @@ TEST_CASE("contents belong to the caller until they are copied") {
   CHECK(Packed(request).nvrtc().source().inline_bytes() == "Source");
 }
 
-TEST_CASE("contents that were sent ahead are named by their digest until a restart") {
+TEST_CASE("uploaded contents are named by their digest until InlineAll") {
   RequestMessage request;
   REQUIRE(request.SetProgram(Program("source")).ok());
   REQUIRE(request.blobs().size() == 1);
@@ -171,7 +171,7 @@ TEST_CASE("contents that were sent ahead are named by their digest until a resta
   CHECK(inlined.upload_sha256().empty());
 }
 
-TEST_CASE("a request is part of other messages, which add little to it") {
+TEST_CASE("the messages around a request add at most kAround bytes") {
   RequestMessage request;
   REQUIRE(request.SetProgram(Program("source")).ok());
   const size_t most = request.PackedSize() + RequestMessage::kAround + 5;

@@ -86,8 +86,7 @@ TEST_CASE("a cache that is turned off keeps nothing") {
   CHECK(Find(memory, {.source = "x"}) == nullptr);
 }
 
-TEST_CASE(
-    "an answer is good for ten seconds from when the daemon was asked, not from its last use") {
+TEST_CASE("an answer expires ten seconds after its request, however recently it was used") {
   ResultCache memory(1 << 20);
   const auto start = ResultCache::Clock::now();
   Keep(memory, {.source = "x"}, Answer("old"), start);
@@ -121,7 +120,7 @@ TEST_CASE("one large reply evicts no others") {
   CHECK(Find(memory, {.source = "a"}) != nullptr);
 }
 
-TEST_CASE("a dropped answer lives as long as its holders") {
+TEST_CASE("an evicted answer lives as long as its holders") {
   ResultCache memory(100'000);
   Keep(memory, {.source = "a"}, Answer(std::string(20'000, 'a')));
   const Reply held = Find(memory, {.source = "a"});
@@ -132,7 +131,7 @@ TEST_CASE("a dropped answer lives as long as its holders") {
   CHECK((held->contents(0) == std::string(20'000, 'a')));
 }
 
-TEST_CASE("threads find and keep at once") {
+TEST_CASE("threads that find and keep at once get the right answers") {
   ResultCache memory(200'000);
   std::atomic<int> wrong{0};
   std::vector<std::thread> threads;
@@ -154,7 +153,7 @@ TEST_CASE("threads find and keep at once") {
   CHECK(memory.statistics().bytes <= 200'000);
 }
 
-TEST_CASE("a child forked during a call never waits, and can destroy the cache") {
+TEST_CASE("a child forked during a call does not hang, and can destroy the cache") {
   auto owned = std::make_unique<ResultCache>(1 << 20);
   ResultCache& memory = *owned;
   std::atomic<bool> stop{false};

@@ -91,7 +91,7 @@ std::string Snapshot() {
 
 }  // namespace
 
-TEST_CASE("a snapshot is asked for with its filter and written to the descriptor") {
+TEST_CASE("a snapshot is requested with its filter, and written to the descriptor") {
   Scene scene;
   cccl_cache::SnapshotFilter filter;
   filter.toolchain = "13";
@@ -108,7 +108,7 @@ TEST_CASE("a snapshot is asked for with its filter and written to the descriptor
   CHECK(scene.filter.toolchain() == "13");
   CHECK(scene.filter.arch() == "sm_90");
   CHECK(scene.filter.since_s() == 5);
-  CHECK(scene.filter.until_s() == 1);  // 0 would be none
+  CHECK(scene.filter.until_s() == 1);  // 0 would mean no limit
   CHECK(scene.filter.name_space() == "org.example");
   CHECK(scene.filter.uids(1) == 8);
   CHECK(scene.filter.all_users());
@@ -116,7 +116,7 @@ TEST_CASE("a snapshot is asked for with its filter and written to the descriptor
   CHECK(std::string(std::istreambuf_iterator<char>(file), {}) == "the file");
 }
 
-TEST_CASE("keys that are wanted are sent, and a daemon that does not know them is noticed") {
+TEST_CASE("wanted keys are sent, and a daemon that ignores them is an error") {
   Scene scene;
   const auto key = cccl_cache::Sha256("key");
   cccl_cache::SnapshotFilter filter;
@@ -138,7 +138,7 @@ TEST_CASE("the refusal of a snapshot has the daemon's reason") {
   CHECK(scene.client->snapshots().Create(scene.fd).error().status == CCCL_CACHE_DENIED);
 }
 
-TEST_CASE("a delta needs a snapshot, and another file is refused before the daemon is asked") {
+TEST_CASE("a delta since a file that is no snapshot is refused before the daemon is asked") {
   Scene scene;
   const std::string no_snapshot = scene.directory.Write("other", "no snapshot");
   const int since = open(no_snapshot.c_str(), O_RDONLY | O_CLOEXEC);
@@ -170,7 +170,7 @@ TEST_CASE("a timeout beyond the range becomes the longest one, and an expired on
   CHECK(scene.deadline < in_a_day);
 }
 
-TEST_CASE("a delta names the keys that are there already") {
+TEST_CASE("a delta request has the keys of the earlier snapshot") {
   Scene scene;
   const std::string earlier = scene.directory.Write("earlier", Snapshot());
   const int since = open(earlier.c_str(), O_RDONLY | O_CLOEXEC);

@@ -82,7 +82,7 @@ TEST_CASE("a call that is sent again rewrites the file from its start offset") {
   CHECK(download.Result().ok());
 }
 
-TEST_CASE("bytes that went into a pipe can't be written again") {
+TEST_CASE("a restart fails if bytes were written to a pipe") {
   std::array<int, 2> pipe_ends{};
   REQUIRE(pipe2(pipe_ends.data(), O_CLOEXEC) == 0);
   SnapshotDownload untouched(pipe_ends[1]);

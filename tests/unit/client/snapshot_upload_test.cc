@@ -86,7 +86,7 @@ TEST_CASE("a call that is sent again begins at the file's start") {
   CHECK(again.last());
 }
 
-TEST_CASE("the answer is one summary") {
+TEST_CASE("the answer of an upload is exactly one summary") {
   const Scene scene("");
   SnapshotUpload upload(scene.fd, 0);
   CHECK(upload.Result().error().status == CCCL_CACHE_PROTOCOL);

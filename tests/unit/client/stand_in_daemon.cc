@@ -129,8 +129,8 @@ StandInDaemon::StandInDaemon(std::string socket, StandInAnswers answers, int lar
     : socket_(std::move(socket)),
       services_(std::make_unique<Services>(std::move(answers))),
       largest_request_(largest_request) {
-  // Never shut down, because the last gRPC object of a process waits 10 s if large answers were
-  // written shortly before.
+  // Keeps gRPC initialized until the process ends, because the destruction of the last gRPC object
+  // waits 10 s if large answers were written shortly before.
   grpc_init();
   grpc::EnableDefaultHealthCheckService(true);
   Start();

@@ -22,7 +22,7 @@ using cccl_cache::ToView;
 
 namespace {
 
-/// Sets a variable of this process while it lives.
+/// Sets an environment variable during its lifetime.
 class Variable {
  public:
   Variable(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
@@ -51,7 +51,7 @@ TEST_CASE("a build gets settings of this process only on request") {
   CHECK(build.program().environment_count == 0);
 }
 
-TEST_CASE("a build gets this process' working directory where it names none") {
+TEST_CASE("a build gets this process' working directory if it names none") {
   cccl_cache_build_options options = Asked();
   const AsThisProcess build(kProgram, options);
   CHECK(ToView(build.options().working_directory) == std::filesystem::current_path().string());
@@ -60,7 +60,7 @@ TEST_CASE("a build gets this process' working directory where it names none") {
   CHECK(ToView(named.options().working_directory) == "/named");
 }
 
-TEST_CASE("NVRTC gets the flags of this process' environment, unless it is given others") {
+TEST_CASE("NVRTC gets the flags of this process' environment, unless the program has its own") {
   const Variable flags("NVRTC_APPEND_FLAGS", "-lineinfo");
   CHECK(AsThisProcess(kProgram, Asked()).program().environment_count == 0);
   const Variable on("NVRTCWIZ", "3153394");
@@ -108,7 +108,7 @@ TEST_CASE("an unknown priority is refused; in the environment it means normal") 
 
 namespace {
 
-/// Sets the environment's priority while it lives.
+/// Sets the size of the process cache in the environment during its lifetime.
 struct Says {
   explicit Says(const char* bytes) { setenv("CCCL_CACHE_PROCESS_BYTES", bytes, 1); }
   ~Says() { unsetenv("CCCL_CACHE_PROCESS_BYTES"); }
@@ -118,13 +118,13 @@ struct Says {
 
 }  // namespace
 
-TEST_CASE("the program's own choice precedes the environment's") {
+TEST_CASE("the program's size of the process cache precedes the environment's") {
   const Says says("5");
   CHECK(*MemoryLimit(7) == 7);
   CHECK(*MemoryLimit(CCCL_CACHE_OFF) == 0);
 }
 
-TEST_CASE("a program without a priority gets the environment's, or the default") {
+TEST_CASE("a program without a size of the process cache gets the environment's, or the default") {
   CHECK(*MemoryLimit(0) == uint64_t{64} << 20);
   const Says bytes("5");
   CHECK(*MemoryLimit(0) == 5);

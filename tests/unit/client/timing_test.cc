@@ -24,7 +24,7 @@ std::chrono::milliseconds RestAfter(CircuitBreaker& rest,
 
 }  // namespace
 
-TEST_CASE("a daemon rests after a failure, each time twice as long, half a minute at the most") {
+TEST_CASE("calls pause after a failure, each time twice as long, half a minute at most") {
   const CircuitBreaker::Clock::time_point start{1h};
   CircuitBreaker rest;
   CHECK_FALSE(rest.Resting(start));
@@ -35,7 +35,8 @@ TEST_CASE("a daemon rests after a failure, each time twice as long, half a minut
   CHECK(RestAfter(rest, start + 60min) == 30s);
 }
 
-TEST_CASE("calls that fail together begin one rest, and the next failure after it the second") {
+TEST_CASE(
+    "failures during a pause do not change it; the first failure after it doubles the pause") {
   const CircuitBreaker::Clock::time_point start{1h};
   CircuitBreaker rest;
   for (int i = 0; i < 60; ++i) rest.Failed(start + i * 1ms, 0s);
@@ -71,7 +72,7 @@ const Backoff::Moment kStart{1h};
 
 }  // namespace
 
-TEST_CASE("a lost daemon is looked for during ten seconds, with doubling pauses") {
+TEST_CASE("a lost daemon is tried again for ten seconds, with doubling pauses") {
   Backoff pace;
   REQUIRE(pace.Missed(kStart));
   CHECK(pace.next() == kStart + 10ms);
@@ -91,7 +92,7 @@ TEST_CASE("the ten seconds begin when the daemon is lost, however long it was st
   CHECK_FALSE(pace.Missed(kStart + 70s));
 }
 
-TEST_CASE("a daemon that answers again has all of its ten seconds the next time") {
+TEST_CASE("after an answer, the next loss of the daemon has the full ten seconds") {
   Backoff pace;
   REQUIRE(pace.Missed(kStart));
   pace.Answered(kStart + 9s);
@@ -100,7 +101,7 @@ TEST_CASE("a daemon that answers again has all of its ten seconds the next time"
   CHECK_FALSE(pace.Missed(kStart + 22s));
 }
 
-TEST_CASE("without a listener a daemon is awaited only if it answered recently") {
+TEST_CASE("a client waits for a missing daemon only if it answered in the last ten seconds") {
   Backoff pace;
   CHECK_FALSE(pace.was_there(kStart));
   pace.Answered(kStart);
@@ -110,8 +111,7 @@ TEST_CASE("without a listener a daemon is awaited only if it answered recently")
   CHECK(pace.was_there(kStart + 29s));
 }
 
-TEST_CASE(
-    "a daemon that named a retry time is not asked before it, whichever other call is answered") {
+TEST_CASE("a daemon is not asked before its retry time, even if other calls are answered") {
   Backoff pace;
   pace.Postponed(kStart, 200ms);
   pace.Postponed(kStart, 100ms);
@@ -138,7 +138,7 @@ constexpr KeepAlive::Clock::time_point kSilenceStart{1h};
 
 }  // namespace
 
-TEST_CASE("a silent server is asked, and given up when it is silent as long again") {
+TEST_CASE("a silent server gets a PING after 5 s, and is given up after another 5 s") {
   KeepAlive silence(kSilenceStart, 600s);
   CHECK(silence.until() == kSilenceStart + 5s);
   CHECK(silence.At(kSilenceStart + 4999ms) == Means::kNothingYet);
@@ -162,15 +162,14 @@ TEST_CASE("a client that was suspended sends a PING before it gives up") {
   CHECK(silence.At(kSilenceStart + 1h + 5s) == Means::kGone);
 }
 
-TEST_CASE(
-    "half of a short call is left when its server is given up, but no server within a second") {
+TEST_CASE("a short call gives up its server at half of its time, but not in the first second") {
   KeepAlive silence(kSilenceStart, 4s);
   CHECK(silence.At(kSilenceStart + 1s) == Means::kAsk);
   CHECK(silence.At(kSilenceStart + 2s) == Means::kGone);
   CHECK(KeepAlive(kSilenceStart, 0s).until() == kSilenceStart + 500ms);
 }
 
-TEST_CASE("a client that bounds the silence gives up at that, however long the call may take") {
+TEST_CASE("a limit on the silence is the time to the PING, and again from the PING to the end") {
   KeepAlive silence(kSilenceStart, 600s, 300ms);
   CHECK(silence.At(kSilenceStart + 300ms) == Means::kAsk);
   CHECK(silence.At(kSilenceStart + 600ms) == Means::kGone);
