@@ -46,7 +46,7 @@ class Script {
     child.emplace(*std::move(started));
   }
 
-  /// Returns its output on descriptor 3, up to the end or a newline.
+  /// Returns the script's output on descriptor 3, up to the end or a newline.
   std::string Says() {
     std::string text;
     char byte = 0;
@@ -84,7 +84,7 @@ TEST_CASE("a child that does not end in time is killed") {
   CHECK(script.child->End(milliseconds(0)) == "SIGKILL");
 }
 
-TEST_CASE("a child's end is visible before it is reaped, at each look") {
+TEST_CASE("the end of a child is visible before it is reaped, and stays visible") {
   Script script("echo ends >&3");
   while (!script.child->Ended()) static_cast<void>(script.Says());
   CHECK(script.child->Ended());
@@ -100,7 +100,7 @@ TEST_CASE("the destructor kills and reaps the child") {
   CHECK(errno == ECHILD);
 }
 
-TEST_CASE("a child gets its own environment, and no descriptors or standard streams of others") {
+TEST_CASE("a child has only the given environment and descriptor, and no input or output") {
   setenv("CCCL_CACHED_TEST", "secret", 1);
   constexpr int kOpen = 77;
   REQUIRE(dup2(STDERR_FILENO, kOpen) == kOpen);
@@ -115,7 +115,7 @@ TEST_CASE("a child gets its own environment, and no descriptors or standard stre
   unsetenv("CCCL_CACHED_TEST");
 }
 
-TEST_CASE("a child leads a session, and has no signal ignored or held back") {
+TEST_CASE("a child leads a session, and neither ignores nor blocks a signal") {
   const auto before = std::signal(SIGPIPE, SIG_IGN);
   sigset_t some;
   sigemptyset(&some);
@@ -159,7 +159,7 @@ TEST_CASE("a child is killed even if the program has reused its descriptor numbe
   CHECK_FALSE(script.child->Ended());
   CHECK(script.child->End() == "SIGKILL");
   script.child.reset();
-  if (taken) CHECK(close(*taken) == 0);  // it is still open
+  if (taken) CHECK(close(*taken) == 0);  // the program's file is still open
 }
 
 TEST_CASE("a child that the program has reaped itself is not ended again") {

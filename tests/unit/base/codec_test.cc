@@ -84,14 +84,14 @@ TEST_CASE("a count is bounded by the remaining bytes") {
   CHECK(ByteReader(std::string_view("\xff\xff\xff\xff", 4)).Count(1) == 0);
 }
 
-TEST_CASE("a flag is 0 or 1") {
+TEST_CASE("a flag that is neither 0 nor 1 is malformed") {
   CHECK(ByteReader(std::string_view("\1", 1)).Flag());
   ByteReader reader(std::string_view("\2", 1));
   CHECK_FALSE(reader.Flag());
   CHECK_FALSE(reader.ok());
 }
 
-TEST_CASE("an enumerator is one of the range") {
+TEST_CASE("an enumerator outside the range is malformed") {
   for (const std::string_view byte : {std::string_view("\0", 1), std::string_view("\4", 1)}) {
     ByteReader reader(byte);
     CHECK(reader.TakeEnum(Letter::kA, Letter::kC) == Letter::kA);
@@ -99,7 +99,7 @@ TEST_CASE("an enumerator is one of the range") {
   }
 }
 
-TEST_CASE("a number from 2^63 on decodes as negative, or as malformed if it must not be negative") {
+TEST_CASE("a number from 2^63 on is malformed if it must not be negative") {
   const std::string largest = ByteWriter().Put(INT64_MAX).Joined();
   CHECK(ByteReader(largest).NonNegative() == INT64_MAX);
   const std::string beyond = ByteWriter().Put(INT64_MIN).Joined();

@@ -111,7 +111,7 @@ FileDescriptor OpenPath(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("the status is that of a name in a directory, or of the descriptor itself") {
+TEST_CASE("StatusAt returns the status of a name in a directory, or of the descriptor itself") {
   const TemporaryDirectory directory;
   directory.Write("a.h", "123");
   struct stat expected {};
@@ -128,7 +128,7 @@ TEST_CASE("the status is that of a name in a directory, or of the descriptor its
   CHECK(same.stx_mnt_id == status.stx_mnt_id);
 }
 
-TEST_CASE("a symlink has its own status") {
+TEST_CASE("StatusAt does not follow a symlink") {
   const TemporaryDirectory directory;
   REQUIRE(symlink("nowhere", (directory / "link").c_str()) == 0);
   struct statx status {};
@@ -136,7 +136,7 @@ TEST_CASE("a symlink has its own status") {
   CHECK(S_ISLNK(status.stx_mode));
 }
 
-TEST_CASE("a failed status has its errno") {
+TEST_CASE("StatusAt returns the errno of a failure") {
   const TemporaryDirectory directory;
   directory.Write("file", "");
   struct statx status {};
@@ -224,7 +224,7 @@ TEST_CASE("stamps of directories are trusted in memory file systems too") {
   CHECK(directory.Proves());
 }
 
-TEST_CASE("a written stamp has all fields, and the boot") {
+TEST_CASE("the text of a stamp has all fields, and the boot") {
   const StampReader reader;
   const ContentStamp stamp{1, 2, 3, 4, 5, 6};
   const std::string text = reader.TextOf(stamp);

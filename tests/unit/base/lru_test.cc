@@ -44,7 +44,7 @@ TEST_CASE("an entry is found until it is removed") {
   CHECK(cache.users().empty());
 }
 
-TEST_CASE("a second entry of a key replaces the first of any user") {
+TEST_CASE("a second entry of a key replaces the first, even one of another user") {
   Cache cache({});
   CHECK(cache.Insert(kAlice, 1, "old", 10).empty());
   CHECK(cache.Insert(kBob, 1, "new", 5).front().value == "old");
@@ -107,7 +107,7 @@ TEST_CASE("expired entries of all users make room before any other") {
   CHECK(Insert(cache, kAlice, 4, 1, 10) == Keys{1});
 }
 
-TEST_CASE("values need not be copied") {
+TEST_CASE("values may be move-only") {
   PerUserLru<int, std::unique_ptr<int>> cache({});
   CHECK(cache.Insert({}, 1, std::make_unique<int>(7), 1).empty());
   REQUIRE(cache.Use(1) != nullptr);

@@ -85,7 +85,7 @@ TEST_CASE("a waiter releases the mutex and continues once the condition is true"
   setter.join();
 }
 
-TEST_CASE("a stop ends a wait, with a false condition") {
+TEST_CASE("a stop request ends a wait, and the wait returns false") {
   Number number;
   std::stop_source stop;
   std::thread stopper([&] { stop.request_stop(); });

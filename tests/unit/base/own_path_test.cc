@@ -97,9 +97,7 @@ TEST_CASE("a home has one socket per node and boot, which fits into an address")
   CHECK(SocketBelowHome("relative").empty());
 }
 
-TEST_CASE(
-    "missing directories are made for this user alone, whatever the umask, and nothing above "
-    "them") {
+TEST_CASE("MakeLastDirectories makes only the last ones, for this user alone, whatever the umask") {
   const TemporaryDirectory root;
   const mode_t before = umask(0);
   MakeLastDirectories(root / "home/.cache/cccl-cache", 2);

@@ -19,7 +19,8 @@ namespace {
 
 constexpr int kNoNamespaces = 77;
 
-/// Returns what `body` returns in a child that is made as by fork(), with these flags of clone().
+/// Runs `body` in a child that is made as by fork(), with these flags of clone(). Returns the
+/// result of `body`.
 int InChild(unsigned long flags, const std::function<int()>& body) {
   const long child = syscall(SYS_clone, flags | SIGCHLD, nullptr, nullptr, nullptr, nullptr);
   if (child == 0) _exit(body());
@@ -30,7 +31,7 @@ int InChild(unsigned long flags, const std::function<int()>& body) {
 
 }  // namespace
 
-TEST_CASE("a process owns its own objects, and a child its own") {
+TEST_CASE("objects belong to the process that made them, not to its children") {
   const OwnerProcess first;
   CHECK(first.IsThis());
   CHECK(OwnerProcess().IsThis());

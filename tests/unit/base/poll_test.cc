@@ -41,7 +41,7 @@ class Sockets {
   int ends_[2];
 };
 
-/// Returns the number of waits that start without polling until one notices the ready descriptor.
+/// Makes the descriptor readable. Returns the number of waits until one sees that.
 int LeftOut(Glance& glance, const Sockets& sockets) {
   sockets.Answer();
   int count = 0;

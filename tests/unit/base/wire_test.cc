@@ -12,7 +12,7 @@ constexpr uint32_t kNumber = 1;
 constexpr uint32_t kText = 2;
 constexpr uint32_t kInner = 3;
 
-/// The bytes, each in a piece of its own, with empty pieces between them.
+/// Returns each byte as a separate piece, with empty pieces between them.
 std::vector<std::string_view> OneByOne(std::string_view bytes) {
   std::vector<std::string_view> pieces;
   for (size_t i = 0; i < bytes.size(); ++i) {
@@ -64,7 +64,7 @@ TEST_CASE("a real number is read from its eight bytes, and fewer are an error") 
   CHECK(read(ProtoWriter().Number(kNumber, 7).bytes()) == -1);
 }
 
-TEST_CASE("unread fields are skipped, of each type") {
+TEST_CASE("unread fields of each type are skipped") {
   const std::string bytes = ProtoWriter()
                                 .Number(9, UINT64_MAX)
                                 .Bytes(10, "bytes")
@@ -119,13 +119,13 @@ TEST_CASE("a length beyond the enclosing message is refused") {
   CHECK_FALSE(ReadsWell(std::string("\x12\xff\xff\xff\xff\x0f", 6)));
 }
 
-TEST_CASE("bytes that are no protobuf are not well formed") {
+TEST_CASE("malformed protobuf is detected") {
   CHECK(ReadsWell(""));
   CHECK_FALSE(ReadsWell(std::string("\x00", 1)));                      // field 0
   CHECK_FALSE(ReadsWell(std::string("\x0b\x0c", 2)));                  // a group
   CHECK_FALSE(ReadsWell(std::string("\x0e", 1)));                      // no type at all
-  CHECK_FALSE(ReadsWell(std::string("\x08\x80", 2)));                  // a number that breaks off
-  CHECK_FALSE(ReadsWell("\x08" + std::string(11, '\xff')));            // and one without end
+  CHECK_FALSE(ReadsWell(std::string("\x08\x80", 2)));                  // a truncated number
+  CHECK_FALSE(ReadsWell("\x08" + std::string(11, '\xff')));            // a number of too many bytes
   CHECK_FALSE(ReadsWell(std::string("\x59xxx", 4)));                   // 24 bits in place of 64
   CHECK_FALSE(ReadsWell(std::string("\xff\xff\xff\xff\x7f\x01", 6)));  // a field beyond 32 bits
 }
@@ -136,7 +136,7 @@ TEST_CASE("a field of the wrong type is an error, and so is text that is not UTF
   CHECK_FALSE(ReadsWell(std::string("\x12\x01\xff", 3)));
 }
 
-TEST_CASE("a single value may not occur twice") {
+TEST_CASE("a field's value can be read only once") {
   const std::string bytes("\x08\x07", 2);
   const auto pieces = OneByOne(bytes);
   ProtoReader reader(pieces);
@@ -159,7 +159,7 @@ TEST_CASE("after an error no further field is read") {
 
 TEST_CASE("an error inside a message makes its enclosing messages invalid") {
   const std::string damaged("\x1a\x02\x08\x80\x08\x01",
-                            6);  // a number that breaks off, then another
+                            6);  // a truncated number, then another
   ProtoReader reader(damaged);
   REQUIRE(reader.Next() == kInner);
   ProtoReader inner = reader.Message();
@@ -170,7 +170,7 @@ TEST_CASE("an error inside a message makes its enclosing messages invalid") {
   CHECK(reader.Next() == 0);
 }
 
-TEST_CASE("bytes in one piece are read where they lie") {
+TEST_CASE("bytes in one piece are read in place") {
   const std::string bytes =
       ProtoWriter().Bytes(kText, "text").Number(9, 300).Message(kInner, "").Take();
   ProtoReader reader(bytes);
@@ -184,7 +184,7 @@ TEST_CASE("bytes in one piece are read where they lie") {
   CHECK(reader.ok());
 }
 
-TEST_CASE("numbers are written as they are read") {
+TEST_CASE("a written number is read back unchanged") {
   for (const uint64_t number : {uint64_t{1}, uint64_t{127}, uint64_t{128}, uint64_t{300},
                                 uint64_t{UINT32_MAX}, UINT64_MAX}) {
     const std::string bytes = ProtoWriter().Number(15, number).Take();
@@ -199,7 +199,7 @@ TEST_CASE("empty fields are left out, except messages") {
   CHECK(ProtoWriter().Message(3, "").Take() == std::string("\x1a\x00", 2));
 }
 
-TEST_CASE("a head announces bytes that follow") {
+TEST_CASE("a head has the field and the length of the bytes that follow") {
   CHECK(ProtoWriter().Head(15, 300).Take() == "\x7a\xac\x02");
 }
 

@@ -49,7 +49,7 @@ TEST_CASE("evict without a filter, with two, or with an invalid one does not ask
   }
 }
 
-TEST_CASE("evict --all asks for --yes where no terminal can be asked") {
+TEST_CASE("evict --all without --yes and without a terminal is a usage error") {
   const FreshLibrary fresh;
   const Said said = RunCommand({"evict", "--all"});
   CHECK(said.exit_code == 2);

@@ -13,13 +13,13 @@ TEST_CASE("a digest is a standard SHA-256") {
           "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
-TEST_CASE("a digest is read back from both spellings") {
+TEST_CASE("a digest is read back from hexadecimal digits and from bytes") {
   const Digest digest = Sha256("x");
   REQUIRE(Digest::FromHex(digest.Hex()) == digest);
   REQUIRE(Digest::FromBytes(digest.View()) == digest);
 }
 
-TEST_CASE("a text of another length, or with another letter, is no digest") {
+TEST_CASE("a text with a wrong length or a wrong letter is no digest") {
   const std::string hex = Sha256("x").Hex();
   REQUIRE_FALSE(Digest::FromHex(""));
   REQUIRE_FALSE(Digest::FromHex(hex + "0"));
@@ -44,7 +44,7 @@ TEST_CASE("the first digits of a digest match it, and not one with other digits"
   CHECK_FALSE(DigestPrefix::FromHex("0000000g"));
 }
 
-TEST_CASE("values with another boundary between them hash differently") {
+TEST_CASE("values with equal bytes but different boundaries hash differently") {
   Hasher split;
   split.AppendValue("option", "-I");
   split.AppendValue("option", "-O2");

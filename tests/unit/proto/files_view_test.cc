@@ -37,8 +37,7 @@ TEST_CASE("the view of a thread is stable") {
   CHECK(other == first);
 }
 
-TEST_CASE("a thread in another mount namespace has another view, and its own after the return",
-          "[root]") {
+TEST_CASE("a thread in another mount namespace has another view until it returns", "[root]") {
   cccl_cache::daemon::RequireRoot();
   const int home = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
   REQUIRE(home >= 0);
@@ -72,7 +71,7 @@ TEST_CASE("a thread with another root directory, or another mount of it, has ano
   std::optional<FilesView> in_directory;
   std::optional<FilesView> in_mount;
   std::thread([&] {
-    // The namespace ends with the thread; a thread that shares none has its own root.
+    // CLONE_FS gives the thread its own root directory. The mount namespace ends with the thread.
     if (unshare(CLONE_FS | CLONE_NEWNS) != 0) return;
     const char* path = place.path().c_str();
     if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// For random requests: requests with one meaning have one fingerprint, and a change in one place
-// changes it.
+// For random requests: equivalent requests have equal fingerprints, and any other change in one
+// place changes the fingerprint.
 #include <algorithm>
 #include <functional>
 #include <set>
@@ -47,7 +47,7 @@ std::vector<std::string*> TextsOf(BuildRequest* request) {
   return texts;
 }
 
-/// Lists whose order matters.
+/// Appends changes to a list in which the order matters: each removes or repeats one element.
 template <typename Value>
 void AddListChanges(const std::vector<Value>& list, std::function<std::vector<Value>&()> of,
                     std::vector<std::function<void()>>* changes) {
@@ -94,7 +94,7 @@ TEST_CASE("property: a byte more in any text, or another toolchain, changes a fi
       text->pop_back();
     }
     REQUIRE(FingerprintOf(changed) == fingerprint);
-    // A byte that moves from one text to the next makes another request.
+    // A byte that moves from one text to the next changes the fingerprint.
     for (size_t place = 1; place < texts.size(); ++place) {
       if (texts[place]->empty()) continue;
       const std::string before = *texts[place - 1];

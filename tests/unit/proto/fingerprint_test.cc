@@ -109,7 +109,7 @@ TEST_CASE("the fingerprint of a fixed request never changes by accident") {
   CHECK(RandomSeed(NvrtcCase().nvrtc(), NvrtcCase().Options()) == "eb5ec97483cb1095");
 }
 
-TEST_CASE("different_when_it_matters: an NVRTC program") {
+TEST_CASE("each relevant part of an NVRTC program changes the fingerprint") {
   RequireDifferent(
       NvrtcCase(),
       {{"toolchain", [](Case& c) { c.toolchain = Sha256("other"); }},
@@ -147,7 +147,7 @@ TEST_CASE("different_when_it_matters: an NVRTC program") {
        {"path-dependent", [](Case& c) { c.path_dependent = true; }}});
 }
 
-TEST_CASE("different_when_it_matters: which roots are one directory") {
+TEST_CASE("the set of roots that are one directory changes the fingerprint") {
   const Digest base = Sha256("fingerprint");
   const std::vector<Digest> digests = {base,
                                        FingerprintWithTwins(base, {0, 0, 2}),
@@ -160,14 +160,14 @@ TEST_CASE("different_when_it_matters: which roots are one directory") {
   }
 }
 
-TEST_CASE("different_when_it_matters: the same header name given twice") {
+TEST_CASE("the order of two headers with the same name changes the fingerprint") {
   Case base = NvrtcCase();
   base.nvrtc().headers = {{"a.h", "first"}, {"a.h", "second"}};
   RequireDifferent(
       base, {{"order", [](Case& c) { std::swap(c.nvrtc().headers[0], c.nvrtc().headers[1]); }}});
 }
 
-TEST_CASE("different_when_it_matters: paths in an output that shows them") {
+TEST_CASE("paths change the fingerprint if the output shows them") {
   Case base = NvrtcCase();
   base.path_dependent = true;
   RequireDifferent(
@@ -177,7 +177,7 @@ TEST_CASE("different_when_it_matters: paths in an output that shows them") {
              {"working directory", [](Case& c) { c.request.working_directory = "/"; }}});
 }
 
-TEST_CASE("same_when_it_does_not: an NVRTC program") {
+TEST_CASE("irrelevant parts of an NVRTC request do not change the fingerprint") {
   RequireEqual(
       NvrtcCase(),
       {{"program's directory", [](Case& c) { c.nvrtc().name = "/elsewhere/kernel.cu"; }},
@@ -213,7 +213,7 @@ TEST_CASE("a program without a name is NVRTC's default_program") {
   RequireEqual(base, {{"spelled out", [](Case& c) { c.nvrtc().name = "default_program"; }}});
 }
 
-TEST_CASE("different_when_it_matters: a link") {
+TEST_CASE("each relevant part of a link changes the fingerprint") {
   RequireDifferent(
       LinkCase(), {{"toolchain", [](Case& c) { c.toolchain = Sha256("other"); }},
                    {"order", [](Case& c) { std::swap(c.link().inputs[0], c.link().inputs[1]); }},
@@ -229,14 +229,14 @@ TEST_CASE("different_when_it_matters: a link") {
                    {"option", [](Case& c) { c.link().options.push_back("-O0"); }}});
 }
 
-TEST_CASE("same_when_it_does_not: a link") {
+TEST_CASE("irrelevant parts of a link request do not change the fingerprint") {
   RequireEqual(LinkCase(),
                {{"driver", [](Case& c) { c.request.driver_version = 12040; }},
                 {"working directory", [](Case& c) { c.request.working_directory = "/"; }},
                 {"spelling", [](Case& c) { c.link().options[1] = "-dlto"; }}});
 }
 
-TEST_CASE("different_when_it_matters: NVVM modules") {
+TEST_CASE("each relevant part of an NVVM program changes the fingerprint") {
   RequireDifferent(NvvmCase(),
                    {{"toolchain", [](Case& c) { c.toolchain = Sha256("other"); }},
                     {"order", [](Case& c) { std::swap(c.nvvm().modules[0], c.nvvm().modules[1]); }},
@@ -248,7 +248,7 @@ TEST_CASE("different_when_it_matters: NVVM modules") {
                     {"option", [](Case& c) { c.nvvm().options.push_back("-opt=0"); }}});
 }
 
-TEST_CASE("kinds with equal inputs are different builds") {
+TEST_CASE("empty programs of different kinds have different fingerprints") {
   Case nvrtc;
   nvrtc.request.program = NvrtcProgram{};
   Case link;
@@ -260,7 +260,7 @@ TEST_CASE("kinds with equal inputs are different builds") {
   REQUIRE(nvrtc.Fingerprint() != nvvm.Fingerprint());
 }
 
-TEST_CASE("a key is not its fingerprint") {
+TEST_CASE("a key without a closure differs from its fingerprint") {
   const Digest fingerprint = NvrtcCase().Fingerprint();
   REQUIRE(KeyWithoutClosure(fingerprint) != fingerprint);
   REQUIRE(KeyWithoutClosure(fingerprint) != KeyWithoutClosure(Sha256("other")));

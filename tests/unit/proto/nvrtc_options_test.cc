@@ -47,13 +47,13 @@ TEST_CASE("header directories are recognised in every spelling") {
   }
 }
 
-TEST_CASE("a header of --pre-include names a file") {
+TEST_CASE("the option --pre-include names a file") {
   const std::vector<ParsedOption> parsed = Parsed(kNvrtc, {"-include", "a.h"});
   REQUIRE(parsed[0].rule->names_file);
   REQUIRE(parsed[0].canonical == "--pre-include=a.h");
 }
 
-TEST_CASE("debug information and line numbers show paths, and nothing else does") {
+TEST_CASE("only debug information and line numbers show paths") {
   for (const char* option : {"-G", "--device-debug", "-lineinfo", "--generate-line-info"}) {
     REQUIRE(Parsed(kNvrtc, {option})[0].rule->shows_paths);
   }
@@ -61,7 +61,7 @@ TEST_CASE("debug information and line numbers show paths, and nothing else does"
   REQUIRE_FALSE(Parsed(kNvrtc, {"-Xptxas=-lineinfo"})[0].rule->shows_paths);
 }
 
-TEST_CASE("a client that asks for no cache is not cached") {
+TEST_CASE("a build with --no-cache is not cached") {
   for (const char* option : {"--no-cache", "-no-cache", "--no-cache=true"}) {
     const std::vector<ParsedOption> parsed = Parsed(kNvrtc, {option});
     REQUIRE(parsed[0].rule->effect == OptionEffect::kUncacheable);

@@ -15,7 +15,7 @@ TEST_CASE("libNVVM's documented options are unchanged") {
   for (const ParsedOption& option : Parsed(kNvvm, options)) REQUIRE(option.rule != nullptr);
 }
 
-TEST_CASE("white space around an argument means nothing to libNVVM") {
+TEST_CASE("white space around an argument of libNVVM is removed") {
   REQUIRE(Canonical(kNvvm, {" -arch=compute_90 "}) == Texts{"-arch=compute_90"});
 }
 

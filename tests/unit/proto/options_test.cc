@@ -94,8 +94,7 @@ TEST_CASE("a refused option is refused in every spelling, with and without a val
   }
 }
 
-TEST_CASE(
-    "an option refused for its files is taken by the compiler itself; one with a NUL is not") {
+TEST_CASE("a refusal for files suggests --fallback local, a refusal for a NUL does not") {
   const auto taken = [](const Texts& options) {
     const auto refused = std::get<RefusedOption>(ParseOptions(kNvrtc, options));
     const bool says_so = refused.reason.find("--fallback local") != std::string::npos;
@@ -196,7 +195,7 @@ bool IsRefused(OptionReceiver receiver, const std::vector<std::string>& values) 
   return refused;
 }
 
-TEST_CASE("the assembler's usual options pass") {
+TEST_CASE("the assembler's usual options are accepted") {
   for (const char* value : {"-v", "--verbose", "-O3", "--opt-level=1", "-maxrregcount=32",
                             "--entry=k,l", "--warn-on-spills", "-dlcm=cg", "--no-such-option"}) {
     CAPTURE(value);
@@ -204,7 +203,7 @@ TEST_CASE("the assembler's usual options pass") {
   }
 }
 
-TEST_CASE("no spelling of an option passes a file to the assembler") {
+TEST_CASE("options that name files for the assembler are refused in every spelling") {
   for (const char* value :
        {"--options-file=/f", "--options-file", "-optf=/f", "-optf", "-o=/f", "-o",
         "--output-file=/f", "--nv-host=/f", "--apply-controls=/f", "--query-controls=/f",
@@ -224,7 +223,7 @@ TEST_CASE("a file option inside a list, quotes or white space is found") {
   }
 }
 
-TEST_CASE("an argument without a dash would be a file for the assembler") {
+TEST_CASE("an argument without a dash is refused, because the assembler takes it for a file") {
   for (const char* value : {"/etc/hostname", "file.ptx", "@/f", "", " ", ","}) {
     CAPTURE(value);
     REQUIRE(IsRefused(kAssembler, {value}));
@@ -255,7 +254,7 @@ TEST_CASE("only diagnostics by number are passed to the front end") {
   }
 }
 
-TEST_CASE("libNVVM below another compiler gets its own options, not LLVM's") {
+TEST_CASE("options passed to libNVVM may be its own, but not LLVM's") {
   REQUIRE_FALSE(IsRefused(OptionReceiver::kOptimizer, {"-opt=0"}));
   for (const char* value : {"-Xopt", "-Xllc", "-Xlnk", " -Xopt", "-opt=0,-Xopt"}) {
     CAPTURE(value);

@@ -14,7 +14,7 @@ namespace cccl_cache {
 
 using Texts = std::vector<std::string>;
 
-/// Returns the options of a request that is accepted.
+/// Returns the parsed options. The test fails if an option is refused.
 inline std::vector<ParsedOption> Parsed(BuildKind kind, const Texts& options) {
   auto result = ParseOptions(kind, options);
   if (const auto* refused = std::get_if<RefusedOption>(&result)) {

@@ -7,7 +7,7 @@
 namespace cccl_cache::request_test {
 namespace {
 
-TEST_CASE("a request's size is that of its texts and contents, of every kind") {
+TEST_CASE("the size of a request of each kind is that of its texts and contents") {
   BuildRequest nvrtc;
   NvrtcProgram program;
   program.source = "12345";

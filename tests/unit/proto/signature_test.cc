@@ -90,7 +90,7 @@ TEST_CASE("generated keys differ and sign") {
   CHECK(Verify(key.public_key(), "message", key.Sign("message")));
 }
 
-TEST_CASE("a secret key is read back from its file's text, which begins with its type") {
+TEST_CASE("a secret key is read back from its file, which says that it is secret") {
   const SigningKey key = SomeKey();
   const std::string text = SigningKeyText(key);
   CHECK(text.starts_with("# Secret key"));
@@ -99,7 +99,7 @@ TEST_CASE("a secret key is read back from its file's text, which begins with its
   CHECK(std::get<SigningKey>(read).public_key() == key.public_key());
 }
 
-TEST_CASE("public keys are read with their comments and lines, among remarks and empty lines") {
+TEST_CASE("public keys are read with comments and line numbers, among remarks and empty lines") {
   const auto keys = Listed("# nodes\n\n" + PublicKeyLine(SomeKey().public_key(), "node 7 ") +
                            "  ed25519\t" + kHex + "\r\n" + "ed25519 " + kHex + " no newline");
   REQUIRE(keys.size() == 3);
@@ -112,12 +112,12 @@ TEST_CASE("public keys are read with their comments and lines, among remarks and
   CHECK(Listed("").empty());
 }
 
-TEST_CASE("a comment of several lines stays one line") {
+TEST_CASE("a comment with line breaks is written on one line") {
   const std::string line = PublicKeyLine(SomeKey().public_key(), "a\ned25519 b\x1b[2J");
   CHECK(line == "ed25519 " + kHex + " a?ed25519 b?[2J\n");
 }
 
-TEST_CASE("a line without a public key is an error that names file, line and way out") {
+TEST_CASE("a line without a public key is an error with the file, the line and a remedy") {
   const std::string line = GENERATE(
       as<std::string>(), "ed25519", "ed25519 abc", "ssh-ed25519 " + kHex, "ed25519 " + kHex + "0",
       "ed25519 " + std::string(64, 'g'), "ed25519-secret", std::string(100, '\0'));
@@ -126,7 +126,7 @@ TEST_CASE("a line without a public key is an error that names file, line and way
   CHECK_THAT(wrong, Contains("remove"));
 }
 
-TEST_CASE("a secret key among public ones is an error that does not show it") {
+TEST_CASE("a secret key among public ones is an error that does not show the secret") {
   const std::string wrong = WrongIn(SigningKeyText(SomeKey()));
   CHECK_THAT(wrong, Catch::StartsWith("list:2: ") && Contains("secret") && Contains(".pub"));
   CHECK_THAT(wrong, !Contains(std::string(16, '0')));
@@ -134,7 +134,7 @@ TEST_CASE("a secret key among public ones is an error that does not show it") {
 
 TEST_CASE("a weak public key is refused") {
   const PublicKey zeros;
-  // Proves it: without a secret, one in a few messages has a valid signature of this form.
+  // Shows the weakness: without a secret, this signature is valid for some of the messages.
   Signature nobodys;
   nobodys.bytes[0] = 1;
   size_t forged = 0;
@@ -158,7 +158,7 @@ TEST_CASE("files of keys are bounded in bytes, keys and comments") {
   CHECK_THAT(WrongIn("ed25519 " + kHex + " " + std::string(300, 'x')), Contains("comment"));
 }
 
-TEST_CASE("a file without exactly one secret key is an error with the way out") {
+TEST_CASE("a file without exactly one secret key is an error with a remedy") {
   const std::string secret = "ed25519-secret " + std::string(64, '1') + "\n";
   CHECK_THAT(WrongSecret("# nothing\n"), Contains("keygen"));
   CHECK_THAT(WrongSecret("ed25519 " + kHex), Contains("public") && Contains(".pub"));

@@ -31,7 +31,7 @@ SnapshotItem Item(const std::string& key, const std::string& arch = "sm_90") {
   return item;
 }
 
-/// Returns sorted records: keys are hashes.
+/// Returns sorted records. They must be sorted because their keys are hashes.
 Records SomeRecords(size_t count) {
   Records records;
   for (size_t i = 0; i < count; ++i) {
@@ -152,13 +152,13 @@ class Changing final : public SnapshotBytes {
   std::string bytes;
 };
 
-TEST_CASE("an index that changes after the first look is refused at its end") {
+TEST_CASE("an index that changes after Open is refused once it was read to its end") {
   Records records = SomeRecords(3);
   Changing file(Write(records));
   const auto opened = SnapshotReader::Open(file);
   REQUIRE(std::holds_alternative<SnapshotReader>(opened));
   const auto& reader = std::get<SnapshotReader>(opened);
-  // Another record of the same size, with its digest.
+  // Other records of the same sizes, with right digests.
   for (auto& [item, stored] : records) std::ranges::fill(stored, 'z');
   file.bytes = Write(records);
   const auto all = [](const SnapshotItem&, uint64_t) { return true; };
@@ -181,7 +181,7 @@ TEST_CASE("the error distinguishes other files from snapshots of other versions"
   CHECK(WrongWith(std::string(kSnapshotHead.substr(0, 5))).starts_with("it ends in the middle"));
 }
 
-TEST_CASE("a snapshot of the version before is read and verified") {
+TEST_CASE("a snapshot of the previous version is read and verified") {
   const std::string bytes = Untimed(Write(SomeRecords(3)));
   CHECK(WrongWith(bytes).empty());
   CHECK(ReadAll(bytes) == ReadAll(Write(SomeRecords(3))));
@@ -205,7 +205,7 @@ TEST_CASE("a wrong index with a right digest is refused") {
     AppendSnapshotItem(two[0].first, &index);
     CHECK(seal(2) == "its index is not in order");
   }
-  SECTION("one twice") {
+  SECTION("an item twice") {
     AppendSnapshotItem(two[0].first, &index);
     AppendSnapshotItem(two[0].first, &index);
     CHECK(seal(2) == "its index is not in order");
@@ -214,7 +214,7 @@ TEST_CASE("a wrong index with a right digest is refused") {
     AppendSnapshotItem(two[0].first, &index);
     CHECK(seal(0) == "its index does not name all that it holds");
   }
-  SECTION("fewer") {
+  SECTION("fewer items than announced") {
     AppendSnapshotItem(two[0].first, &index);
     CHECK(seal(2) == "an item of its index is cut off");
   }
@@ -224,7 +224,7 @@ TEST_CASE("a wrong index with a right digest is refused") {
     AppendSnapshotItem(item, &index);
     CHECK(seal(1) == "its index names more than it holds");
   }
-  SECTION("bytes of no record") {
+  SECTION("bytes that belong to no record") {
     head += "x";
     CHECK(seal(0) == "its index does not name all that it holds");
   }

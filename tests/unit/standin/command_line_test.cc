@@ -11,7 +11,7 @@
 namespace cccl_cache::standin::command_line_test {
 namespace {
 
-/// Reads a command line with blanks between its words, which begins with the tool's name.
+/// Reads a command line. Its first word is the tool's name; blanks separate the words.
 std::optional<Assembly> Read(const std::string& line) {
   std::istringstream stream(line);
   Words words;
@@ -37,7 +37,7 @@ bool WritesMore(std::vector<const char*> variables) {
   return ReadEnvironment(*FindTool("ptxas"), variables.data()).writes_more;
 }
 
-TEST_CASE("Only tools with output that their files decide are known") {
+TEST_CASE("only tools with an output that depends on nothing but their files are known") {
   CHECK(FindTool("ptxas") != nullptr);
   CHECK(FindTool("ptxas-blackwell") == FindTool("ptxas"));
   CHECK(FindTool("tileiras") != nullptr);
@@ -46,7 +46,7 @@ TEST_CASE("Only tools with output that their files decide are known") {
   CHECK(FindTool("") == nullptr);
 }
 
-TEST_CASE("The command line of cuda.tile is two files and options in their order") {
+TEST_CASE("the command line of cuda.tile is two files, and options in their order") {
   const auto read = Read("tileiras /t/k.bytecode -o /t/k.cubin --gpu-name sm_90 -O3 --lineinfo");
   REQUIRE(read);
   CHECK(read->name == "tileiras");
@@ -56,7 +56,7 @@ TEST_CASE("The command line of cuda.tile is two files and options in their order
   CHECK_FALSE(read->shows_paths);
 }
 
-TEST_CASE("Each tool has its own options") {
+TEST_CASE("each tool has its own options") {
   CHECK(Serves("tileiras k -o o --lineinfo --arch=sm_90"));
   CHECK_FALSE(Serves("ptxas k -o o --lineinfo -arch=sm_90"));
   CHECK(Serves("ptxas k -o o -lineinfo -arch=sm_90"));
@@ -64,14 +64,14 @@ TEST_CASE("Each tool has its own options") {
   CHECK_FALSE(Serves("tileiras k -o o -v"));
 }
 
-TEST_CASE("Only the output of ptxas shows paths for debuggers") {
+TEST_CASE("only the output of ptxas for debuggers shows paths") {
   CHECK(Read("ptxas k -o o -g")->shows_paths);
   CHECK(Read("ptxas k -o o --device-debug")->shows_paths);
   CHECK_FALSE(Read("ptxas k -o o -lineinfo")->shows_paths);
   CHECK_FALSE(Read("tileiras k -o o --device-debug")->shows_paths);
 }
 
-TEST_CASE("Options of tileiras with which it reads or writes other files are not served") {
+TEST_CASE("options by which tileiras reads or writes other files are not served") {
   REQUIRE(Serves("tileiras k -o o"));
   for (const char* option :
        {"-l p", "--apply-controls=p", "--remarks=all", "--remark-format=yaml",
@@ -85,7 +85,7 @@ TEST_CASE("Options of tileiras with which it reads or writes other files are not
   CHECK_FALSE(Serves("tileiras k -o @o"));
 }
 
-TEST_CASE("Variables of a tool's helpers count for that tool alone") {
+TEST_CASE("variables of a tool's helpers are part of the key for that tool alone") {
   const std::vector<const char*> variables = {"TILEIR_A=1", "PTXAS_A=1", "PATH=/", "LLVM_A=1"};
   CHECK(Counted("ptxas", variables) == "PTXAS_A=1 ");
   CHECK(Counted("tileiras", variables) == "LLVM_A=1 PTXAS_A=1 TILEIR_A=1 ");
@@ -93,7 +93,7 @@ TEST_CASE("Variables of a tool's helpers count for that tool alone") {
         "FINALIZER_A=1 LIBNVVM_A=1 MLIR_A=1 NVVM_A=1 ");
 }
 
-TEST_CASE("Variables with which tools write more files are known") {
+TEST_CASE("variables with which tools write more files are detected") {
   CHECK_FALSE(WritesMore({"PATH=/", "PTXAS_A=1"}));
   for (const char* name :
        {"AS_SECURE_LOG_FILE", "CAN_FINALIZE_DEBUG", "DUMP_KNOBS_TO_FILE", "FINALIZER_CUBIE"}) {
