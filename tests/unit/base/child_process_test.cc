@@ -100,7 +100,7 @@ TEST_CASE("the destructor kills and reaps the child") {
   CHECK(errno == ECHILD);
 }
 
-TEST_CASE("a child has only the given environment and descriptor, and no input or output") {
+TEST_CASE("a child has only the given environment and descriptor, and /dev/null as its streams") {
   setenv("CCCL_CACHED_TEST", "secret", 1);
   constexpr int kOpen = 77;
   REQUIRE(dup2(STDERR_FILENO, kOpen) == kOpen);
@@ -190,7 +190,7 @@ pid_t ForkOneThatWaits() {
   return pid;
 }
 
-TEST_CASE("a process is killed by its handle, which is closed on exec") {
+TEST_CASE("KillProcess kills the process of a pidfd, and the pidfd is closed on exec") {
   const pid_t pid = ForkOneThatWaits();
   const FileDescriptor pidfd = OpenPidfd(pid);
   REQUIRE(pidfd.valid());
@@ -203,7 +203,7 @@ TEST_CASE("a process is killed by its handle, which is closed on exec") {
   KillProcess(pidfd.get());  // already dead, so no other process may be killed
 }
 
-TEST_CASE("a missing process has no handle, and the error has the reason") {
+TEST_CASE("a missing process has no pidfd, and errno has the reason") {
   const FileDescriptor pidfd = OpenPidfd(0);
   const int error = errno;
   CHECK_FALSE(pidfd.valid());

@@ -41,7 +41,7 @@ class Sockets {
   int ends_[2];
 };
 
-/// Makes the descriptor readable. Returns the number of waits until one sees that.
+/// Makes the descriptor readable. Returns how many waits do not poll it before one does.
 int LeftOut(Glance& glance, const Sockets& sockets) {
   sockets.Answer();
   int count = 0;
@@ -96,7 +96,7 @@ TEST_CASE("a descriptor is readable if it has bytes, or its peer has ended") {
   Pipe pipe;
   CHECK_FALSE(WaitReadable(pipe.read.get(), milliseconds(0)));
   SECTION("bytes") { REQUIRE(write(pipe.write.get(), "x", 1) == 1); }
-  SECTION("end") { pipe.write.Close(); }
+  SECTION("the peer's end") { pipe.write.Close(); }
   CHECK(WaitReadable(pipe.read.get(), milliseconds(0)));
   CHECK(WaitReadable(pipe.read.get(), kPatience));
 }

@@ -47,7 +47,7 @@ TEST_CASE("the next process finds a value, and a later value replaces it") {
   CHECK_FALSE(scene.cache.Age(kName));
 }
 
-TEST_CASE("directories of values are private to the user, and their parents are not made") {
+TEST_CASE("the directories of values are private to the user, and none above them are made") {
   const Scene scene;
   scene.cache.Put(kName, "value");
   for (const fs::path& own : {fs::path(scene.place), fs::path(scene.place).parent_path()}) {

@@ -70,7 +70,7 @@ TEST_CASE("the number of a closed standard stream is not reused") {
   CHECK(number > STDERR_FILENO);
 }
 
-TEST_CASE("a descriptor that the program has closed is no descriptor") {
+TEST_CASE("Get returns -1 after the program has closed the descriptor") {
   Scene scene;
   close(scene.number);
   CHECK(scene.owner->Get() == -1);

@@ -129,14 +129,14 @@ TEST_CASE("the option --socket is accepted before and after the command") {
 }
 
 TEST_CASE("the option --arch native without a driver names the remedy") {
-  if (access("/dev/nvidiactl", F_OK) == 0) return;  // there is one
+  if (access("/dev/nvidiactl", F_OK) == 0) return;  // there is a driver
   const Scene scene;
   const Said said = RunCommand({"build", scene.source, "--arch", "native", "-o", scene.output});
   CHECK(said.exit_code == 5);
   CHECK(Has(said.errors, "--arch sm_90"));
 }
 
-TEST_CASE("explain explains a build, link or nvvm command, and writes no file") {
+TEST_CASE("explain accepts a build, link or nvvm command, and writes no file") {
   const Scene scene;
   const Said said =
       RunCommand({"build", scene.source, "--arch", "sm_90", "-o", scene.output}, {.explain = true});

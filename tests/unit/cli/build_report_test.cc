@@ -30,7 +30,7 @@ constexpr const char* kWrongArchitecture =
 
 }  // namespace
 
-TEST_CASE("the hint for an option that the compiler does not know says so") {
+TEST_CASE("the hint for an unknown option says that the compiler has no such option") {
   for (const Compiler compiler : {Compiler::kNvrtc, Compiler::kNvJitLink, Compiler::kNvvm}) {
     const CompilePlan plan = For(compiler, "sm_90");
     CHECK(Has(FailureHint(plan, "error: unrecognized option --frob"), "has no such option"));
@@ -156,7 +156,7 @@ TEST_CASE("the summary of a build is one line with its outcome and time, or more
   CHECK(Has(scene.Tell().errors, "\ntoolchain "));
 }
 
-TEST_CASE("with --json a build's log appears once, in the object") {
+TEST_CASE("with --json a build's log appears once, in the JSON object") {
   Scene scene;
   Library().result.log = "a warning";
   Library().result.lowered_names = {{"f<int>", "_Z1fIiEvv"}};

@@ -264,7 +264,7 @@ TEST_CASE("a Redis that is not connected fails with the daemon's reason") {
   CHECK(checks[1].verdict == CheckVerdict::kSkipped);
 }
 
-TEST_CASE("a Redis node that is not connected, unlike the others, is a warning that names it") {
+TEST_CASE("one unconnected Redis node of several is a warning that names it") {
   std::vector<FakeStatistic> two_of_three = {{"remote_connected", "", 1, true},
                                              {"remote_nodes", "", 3, true},
                                              {"remote_nodes_connected", "", 2, true}};
@@ -276,7 +276,7 @@ TEST_CASE("a Redis node that is not connected, unlike the others, is a warning t
   CHECK(Remote(two_of_three).front().verdict == CheckVerdict::kPass);
 }
 
-TEST_CASE("a clock that is far from that of Redis is a warning, whichever is ahead") {
+TEST_CASE("a clock far from Redis's clock is a warning, whichever is ahead") {
   const auto verdict = [](double ahead) {
     return Remote({{"remote_clock_ahead_seconds", "", ahead, true}})[1];
   };

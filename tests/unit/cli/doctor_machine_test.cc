@@ -96,7 +96,7 @@ TEST_CASE("without a driver or a toolchain the driver's check passes") {
 }
 
 TEST_CASE("stand-ins that are not installed are a warning") {
-  const Check check = CheckRun();  // this program has none beside it
+  const Check check = CheckRun();  // this program has no stand-ins beside it
   CHECK(check.verdict == CheckVerdict::kWarning);
   CHECK(Has(check.seen, "libcccl_cache_audit.so"));
 }

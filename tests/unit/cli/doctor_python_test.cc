@@ -103,7 +103,7 @@ TEST_CASE("a variable that turns plug-ins on has no effect on a python3 without 
   }
 }
 
-TEST_CASE("under run a python3 without cccl_cache is served") {
+TEST_CASE("the command run serves a python3 without cccl_cache") {
   const Scene scene;
   setenv("LD_AUDIT", "/opt/other.so", 1);
   CHECK(scene.Python(kWithoutClient).verdict == CheckVerdict::kWarning);

@@ -70,7 +70,7 @@ TEST_CASE("each verdict has its own sentence, even an unknown one of a newer dae
   CHECK(Has(Told({.verdict = "unknown"}).output, "update cccl-cache-cli"));
 }
 
-TEST_CASE("each difference is a line with shortened digests, and none for a missing value") {
+TEST_CASE("differences are lines; digests are shortened, and a missing value is shown as none") {
   Explanation answer{.verdict = "differs"};
   answer.differences = {
       {"source", "k.cu", std::string(64, 'd'), std::string(64, 'e'), 1, 2},

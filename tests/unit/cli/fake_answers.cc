@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// The functions of the C interface that query the daemon, and those for snapshots.
+// The fake library's functions for queries, deposits, releases and snapshots.
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>

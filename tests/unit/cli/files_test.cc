@@ -213,7 +213,8 @@ TEST_CASE("a writable file in a read-only directory is overwritten when it is fi
 
 namespace {
 
-/// What became of a file in a directory that its owner may not write, on a separate file system.
+/// The result of overwriting a file on a separate file system, in a directory that its owner may
+/// not write.
 struct Overwritten {
   bool begun = false;
   std::string error;
@@ -225,7 +226,7 @@ Overwritten OverwriteOn(const char* type, const char* options, const std::string
   const cccl_cache::daemon::TemporaryDirectory directory;
   Overwritten result;
   bool mounted = false;
-  // In a private mount namespace, which ends with the thread.
+  // The thread has a private mount namespace, which ends with the thread.
   std::thread([&] {
     constexpr uid_t kOther = 65534;
     const std::string path = directory / "out";

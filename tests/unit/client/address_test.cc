@@ -160,7 +160,7 @@ TEST_CASE("a socket in a directory that others can write is not trusted") {
   CHECK(none.error().message.find(places.systems.directory()) != std::string::npos);
 }
 
-TEST_CASE("a socket below a writable directory is refused, unless that directory is sticky") {
+TEST_CASE("a socket below a world-writable directory is refused, unless that directory is sticky") {
   Fixture places;
   REQUIRE(chmod((places.root / "user").c_str(), 0777) == 0);
   CHECK(*FindSocket(places.search) == places.systems.path());

@@ -203,7 +203,7 @@ TEST_CASE("without a stream the builds use separate calls") {
     };
   }
   SECTION("the daemon does not know streams") {}
-  SECTION("the daemon is so old that it knows only builds") {
+  SECTION("the daemon is so old that it knows only single builds") {
     answers.with_files = nullptr;
     answers.chunks = [](const v1::BuildRequest& request, auto* writer) {
       v1::BuildChunk data;

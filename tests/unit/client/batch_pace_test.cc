@@ -49,7 +49,7 @@ TEST_CASE("builds that a daemon left unanswered are sent to the next one") {
   REQUIRE(batch.Add(Source("c"), 3).ok());
   CHECK(CubinOf(batch.Next()) == "a");
   both_asked.get_future().wait();
-  scene.daemon.Stop(200ms);       // time to tell the client that it stops
+  scene.daemon.Stop(200ms);       // time to announce the stop to the client
   CHECK_FALSE(batch.Next(50ms));  // the next daemon does not listen yet
   is_next = true;
   scene.daemon.Start();

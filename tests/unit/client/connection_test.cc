@@ -62,7 +62,7 @@ bool ReadAll(int fd, char* room, size_t size) {
   return true;
 }
 
-/// Answers pings until the other end closes; returns their number.
+/// Answers PINGs until the other end closes. Returns the number of answers.
 int AnswerPings(int fd) {
   std::array<char, 24> preface;
   if (!ReadAll(fd, preface.data(), preface.size())) return 0;
@@ -286,7 +286,7 @@ struct Own {
 
 }  // namespace
 
-TEST_CASE("an idle connection whose number the program reuses is dropped, the new file untouched") {
+TEST_CASE("an idle connection with a reused descriptor number is dropped, the new file untouched") {
   const TemporaryDirectory directory;
   const ScriptedServer idle(directory / "socket",
                             [](int fd, int) { ScriptedServer::ReadToEnd(fd); });
@@ -331,12 +331,12 @@ TEST_CASE("an idle connection is closed once the program has become another user
   }
   CHECK_FALSE(reusable);
   CHECK(connection == nullptr);
-  // The server may accept late, and its socket may have got the number.
+  // The server in this process may accept late, so its socket may have taken the number.
   struct stat after {};
   CHECK((fstat(number, &after) != 0 || after.st_ino != before.st_ino));
 }
 
-TEST_CASE("a call whose socket number the program reuses is lost, the new file untouched") {
+TEST_CASE("a call on a reused descriptor number is lost, the new file untouched") {
   const TemporaryDirectory directory;
   const ScriptedServer idle(directory / "socket",
                             [](int fd, int) { ScriptedServer::ReadToEnd(fd); });

@@ -12,7 +12,7 @@
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/client/stand_in_daemon.h"
 
-/// Loads the fake driver, to which "libcuda.so.1" refers from then on. Returns its initial state.
+/// Loads the fake driver, so that "libcuda.so.1" refers to it. Returns it in its initial state.
 inline FakeDriver& Fake() {
   const char* named = std::getenv("CCCL_CACHE_FAKE_DRIVER");
   void* library = dlopen(named != nullptr ? named : CCCL_CACHE_FAKE_DRIVER, RTLD_NOW);

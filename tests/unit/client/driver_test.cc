@@ -18,7 +18,8 @@ using cccl_cache::LoadedKernels;
 
 namespace {
 
-/// Returns a build of f<int>, whose lowered name is _Z1fIiEvv, and of the extern "C" kernel g.
+/// Returns a build of f<int>, whose lowered name is _Z1fIiEvv, and of the extern "C" kernel
+/// g_kernel.
 BuildResult TwoKernels() {
   v1::BuildReply reply = HitWithCubin("image with _Z1fIiEvv and g_kernel");
   auto* name = reply.add_lowered_names();

@@ -187,7 +187,8 @@ TEST_CASE("a daemon's reply is final, including a compile failure") {
   }
 }
 
-TEST_CASE("a daemon that does not answer is given up after the bound, and not asked for a while") {
+TEST_CASE(
+    "a daemon that does not answer within local_after is given up, and not asked for a while") {
   Scene scene;
   std::atomic<int> calls{0};
   StandInAnswers answers;

@@ -92,7 +92,7 @@ extern "C" int nghttp2_session_client_new(nghttp2_session** session,
   return next(session, callbacks, user_data);
 }
 
-TEST_CASE("a session without memory reports that") {
+TEST_CASE("a session that gets no memory reports the failure") {
   memory_is_used_up = true;
   const Http2Session session;
   memory_is_used_up = false;

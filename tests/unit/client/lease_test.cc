@@ -323,7 +323,7 @@ TEST_CASE("deposits are listed page by page") {
   CHECK((*deposits)[1].gid == 27);
 }
 
-TEST_CASE("a list ends with an error if the daemon repeats a page or promises more after none") {
+TEST_CASE("a list is an error if the daemon repeats a page, or promises more after an empty page") {
   Scene scene;
   v1::ListDepositsReply page;
   *page.add_deposits() = Described("aa");

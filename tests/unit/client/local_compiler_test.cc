@@ -27,7 +27,7 @@ using cccl_cache::FindLocalCompiler;
 namespace {
 
 struct Scene {
-  /// Runs one build by the script; `source` must outlive it.
+  /// Runs one build with the script as its compiler.
   Expected<BuildReply> Run(const std::string& script, Deadline deadline = Deadline::After(60s),
                            std::string_view source = "source") {
     RequestMessage request;

@@ -117,7 +117,7 @@ TEST_CASE("each build asks the daemon if the process cache can't keep its reply"
     setenv("CCCL_CACHE_PROCESS_BYTES", "off", 1);
     client = *Client::Open(builds.daemon.socket());
   }
-  SECTION("the environment sets a size that is smaller than the reply") {
+  SECTION("the environment sets a size that is too small for the reply") {
     setenv("CCCL_CACHE_PROCESS_BYTES", "100", 1);
     client = *Client::Open(builds.daemon.socket());
   }

@@ -38,7 +38,7 @@ v1::SnapshotInsertRequest Next(SnapshotUpload& upload) {
 
 }  // namespace
 
-TEST_CASE("a file is sent in pieces of a MiB, the last of which is marked") {
+TEST_CASE("a file is sent in pieces of 1 MiB, and the last piece is marked") {
   const std::string contents((5u << 19) + 3, 'x');
   const Scene scene(contents);
   SnapshotUpload upload(scene.fd, contents.size());

@@ -87,7 +87,7 @@ cccl_cache_build_options With(cccl_cache_priority priority) {
 
 }  // namespace
 
-TEST_CASE("a build that names no priority gets that of the environment, or a normal one") {
+TEST_CASE("a build without a priority gets the environment's, or normal") {
   const cccl_cache_build_options unnamed = With(CCCL_CACHE_PRIORITY_DEFAULT);
   CHECK(*PriorityOf(unnamed) == BuildPriority::kNormal);
   const Variable warm_up("CCCL_CACHE_PRIORITY", "warm-up");

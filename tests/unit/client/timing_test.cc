@@ -24,7 +24,7 @@ std::chrono::milliseconds RestAfter(CircuitBreaker& rest,
 
 }  // namespace
 
-TEST_CASE("calls pause after a failure, each time twice as long, half a minute at most") {
+TEST_CASE("the circuit breaker pauses calls after a failure, each time twice as long, up to 30 s") {
   const CircuitBreaker::Clock::time_point start{1h};
   CircuitBreaker rest;
   CHECK_FALSE(rest.Resting(start));
@@ -35,8 +35,7 @@ TEST_CASE("calls pause after a failure, each time twice as long, half a minute a
   CHECK(RestAfter(rest, start + 60min) == 30s);
 }
 
-TEST_CASE(
-    "failures during a pause do not change it; the first failure after it doubles the pause") {
+TEST_CASE("failures during a pause do not change it; the next failure doubles the pause") {
   const CircuitBreaker::Clock::time_point start{1h};
   CircuitBreaker rest;
   for (int i = 0; i < 60; ++i) rest.Failed(start + i * 1ms, 0s);
@@ -169,7 +168,7 @@ TEST_CASE("a short call gives up its server at half of its time, but not in the 
   CHECK(KeepAlive(kSilenceStart, 0s).until() == kSilenceStart + 500ms);
 }
 
-TEST_CASE("a limit on the silence is the time to the PING, and again from the PING to the end") {
+TEST_CASE("each of the two waits is at most the client's limit, however long the call may take") {
   KeepAlive silence(kSilenceStart, 600s, 300ms);
   CHECK(silence.At(kSilenceStart + 300ms) == Means::kAsk);
   CHECK(silence.At(kSilenceStart + 600ms) == Means::kGone);

@@ -147,7 +147,7 @@ TEST_CASE("each relevant part of an NVRTC program changes the fingerprint") {
        {"path-dependent", [](Case& c) { c.path_dependent = true; }}});
 }
 
-TEST_CASE("the set of roots that are one directory changes the fingerprint") {
+TEST_CASE("each grouping of roots that are the same directory has its own fingerprint") {
   const Digest base = Sha256("fingerprint");
   const std::vector<Digest> digests = {base,
                                        FingerprintWithTwins(base, {0, 0, 2}),

@@ -116,7 +116,7 @@ TEST_CASE("a refusal shows the option and its value as they were written") {
   REQUIRE(Refused(kNvrtc, {"--ptxas-options=-o=/f"}) == "--ptxas-options=-o=/f");
 }
 
-TEST_CASE("file options are refused behind each pass-through option of NVRTC") {
+TEST_CASE("file options are refused after each pass-through option of NVRTC") {
   REQUIRE_FALSE(Refused(kNvrtc, {"-Xptxas=-optf", "-Xptxas=/f"}).empty());
   REQUIRE_FALSE(Refused(kNvrtc, {"-Xcudafe=--list=/f"}).empty());
   REQUIRE_FALSE(Refused(kNvrtc, {"-Xcudafe", "--list=/f"}).empty());

@@ -166,7 +166,7 @@ TEST_CASE("an index that changes after Open is refused once it was read to its e
   CHECK_FALSE(reader.Verify().empty());
 }
 
-TEST_CASE("a snapshot with bytes behind its end is refused") {
+TEST_CASE("a snapshot with bytes after its end is refused") {
   CHECK_FALSE(WrongWith(Write(SomeRecords(2)) + "x").empty());
 }
 
