@@ -68,10 +68,9 @@ struct FakeLibrary {
   uint32_t retry_after_ms = 0;
 
   FakeResult result;
-  std::optional<FakeResult>
-      second_result;  ///< result of the second build; none: the same as the first
+  std::optional<FakeResult> second_result;  ///< of the second build; none: the same as the first
   size_t builds = 0;
-  std::string verdict = "differs";  ///< verdict of an explanation
+  std::string verdict = "differs";  ///< of an explanation
   std::vector<FakeStatistic> statistics;
   std::vector<FakeFlight> flights;
   std::vector<std::string> compile_errors;

@@ -64,7 +64,7 @@ TEST_CASE("the error about an unreadable file has its name and the reason") {
         "can't read " + directory.path() + ": Is a directory");
 }
 
-TEST_CASE("a written file replaces the old one, and the error of a full device names the device") {
+TEST_CASE("a written file replaces the old one, and a full device is an error with its name") {
   const cccl_cache::daemon::TemporaryDirectory directory;
   const std::string path = directory.Write("out", "something longer");
   REQUIRE(WriteFile(path, "new").ok());
@@ -283,9 +283,8 @@ TEST_CASE("a link to /dev/fd/N writes to that open file, even to a pipe") {
   for (const int end : ends) close(end);
 }
 
-TEST_CASE(
-    "another user's link, pipe or socket is replaced; a link of the directory's owner is followed",
-    "[root]") {
+TEST_CASE("another user's link, pipe or socket is replaced, the directory owner's link followed",
+          "[root]") {
   const cccl_cache::daemon::TemporaryDirectory directory;
   const std::string precious = directory.Write("precious", "old");
   const std::string shared = directory / "shared";

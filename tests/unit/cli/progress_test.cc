@@ -12,7 +12,7 @@ Flight Queued(uint32_t uid, uint64_t age_ms) {
   return {.state = "queued", .age_ms = age_ms, .uid = uid};
 }
 
-TEST_CASE("the progress of a running compile has its time, and the time of earlier compiles") {
+TEST_CASE("the progress of a running compile has its time and that of earlier compiles") {
   std::vector<Flight> flights = {
       Queued(1, 9'000),
       {.state = "running", .running_ms = 2'500, .uid = 1, .of_this_process = true}};
@@ -21,7 +21,7 @@ TEST_CASE("the progress of a running compile has its time, and the time of earli
   CHECK(DescribeWait(flights, 1) == "compiling for 2.5 s, earlier ones took 4.0 s");
 }
 
-TEST_CASE("the progress of a queued build has its time, and how many builds of its user wait") {
+TEST_CASE("the progress of a queued build has its time and its user's number of queued builds") {
   std::vector<Flight> flights = {Queued(1, 9'000), Queued(2, 8'000), Queued(1, 1'000),
                                  Queued(1, 3'000)};
   flights.back().of_this_process = true;

@@ -263,7 +263,7 @@ TEST_CASE("a file that is no snapshot is an error, not a short list") {
   CHECK(ListJson(0).error().message == "snapshot_list failed");
 }
 
-TEST_CASE("a summary has the singular for one entry, and mentions left out entries only if any") {
+TEST_CASE("a summary counts one entry in the singular, and left out entries only if any") {
   cccl_cache_snapshot_summary summary = {sizeof(summary), 1, 8, 0, 1};
   CHECK(SummaryText(summary, "written", "lost") == "1 entry written, 8 bytes\n");
   summary.records = 2;

@@ -54,7 +54,7 @@ TEST_CASE("the error without a daemon names the tried socket and the origin of i
   CHECK(Has(Told(search, ""), "or the program)"));
 }
 
-TEST_CASE("the error without a daemon names a file that is no socket, and how to start a daemon") {
+TEST_CASE("the error without a daemon says what is at the path and how to start a daemon") {
   const TemporaryDirectory directory;
   SocketSearch search;
   search.system_path = directory / "absent";
@@ -177,7 +177,7 @@ TEST_CASE("a socket behind the user's own link is named by its resolved path") {
   CHECK(Has(Told(places.search, moved + "/socket"), "(this user's default)"));
 }
 
-TEST_CASE("a socket that is the user's own link is followed, and its target is checked too") {
+TEST_CASE("a socket that is the user's own link is followed if its target is trusted") {
   Fixture places;
   std::filesystem::create_directories(places.root / "third/cccl-cached");
   const std::string link = places.root / "third/cccl-cached/socket";
@@ -234,7 +234,7 @@ TEST_CASE("a missing directory that other users could make is not trusted") {
   CHECK(Has(found.error().message, "is missing, and other users could make it"));
 }
 
-TEST_CASE("the error about a socket that is not trusted has its path as it was given") {
+TEST_CASE("the error about an untrusted socket has its path as it was given") {
   Fixture places;
   std::filesystem::remove(places.systems.path());
   REQUIRE(chmod((places.root / "user").c_str(), 0777) == 0);

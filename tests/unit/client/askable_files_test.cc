@@ -57,8 +57,7 @@ TEST_CASE("files below a build's directories may be asked for") {
   }
 }
 
-TEST_CASE(
-    "a file outside these directories may be asked for if the program or an option names it") {
+TEST_CASE("a file in another directory may be asked for if the program or an option names it") {
   Program program;
   SECTION("the program") { program.source = "#include \"" + kKey + "\"\n"; }
   SECTION("the program, in another spelling") {
@@ -72,16 +71,14 @@ TEST_CASE(
   CHECK_FALSE(program->May("/home/you/.ssh"));
 }
 
-TEST_CASE("a file outside these directories may be asked for once an answered file names it") {
+TEST_CASE("a file in another directory may be asked for once an answered file names it") {
   const TemporaryDirectory directory;
   const std::string text = "#include \"" + kKey + "\"\n#include \"../../shared/a.h\"\n";
   std::ofstream(directory / "a.h") << text;
   Program program;
   program.options = {"-I" + directory.path()};
   const std::string shared = directory.path() + "/../../shared/a.h";
-  SECTION("the file is answered before any question") {
-    program->NoteAnswered(directory / "a.h", text);
-  }
+  SECTION("the file is answered first") { program->NoteAnswered(directory / "a.h", text); }
   SECTION("the file is answered after refused questions") {
     CHECK_FALSE(program->May(kKey));
     CHECK_FALSE(program->May(shared));
@@ -92,7 +89,7 @@ TEST_CASE("a file outside these directories may be asked for once an answered fi
   CHECK_FALSE(program->May("/elsewhere/../../shared/a.h"));
 }
 
-TEST_CASE("a file outside these directories allows only the files beside it that it names") {
+TEST_CASE("a file in another directory allows only the files beside it that it names") {
   Program program;
   program.source = "#include \"../shared/a.h\"\n#include \"key\"";
   const std::string shared = "/home/me/src/../shared/";

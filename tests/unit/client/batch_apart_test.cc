@@ -106,7 +106,7 @@ TEST_CASE("a build with files that the daemon can't open sends them over a separ
   CHECK(CubinOf(batch.Next()) == "what the header says");
 }
 
-TEST_CASE("a build too large for a message is uploaded, and no other build waits for the upload") {
+TEST_CASE("no other build waits for the upload of a build too large for a message") {
   std::promise<void> let;
   auto allowed = let.get_future().share();
   StandInAnswers answers;

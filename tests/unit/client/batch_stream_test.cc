@@ -101,7 +101,7 @@ TEST_CASE("a build that is cancelled before it was sent is never sent") {
   CHECK(scene.stream.Next() == nullptr);
 }
 
-TEST_CASE("the cancellation of a sent build is sent to the daemon, and the answer is dropped") {
+TEST_CASE("the cancellation of a sent build is sent too, and the answer is dropped") {
   Scene scene;
   scene.Ask(1);
   static_cast<void>(scene.stream.Next());
@@ -123,7 +123,7 @@ TEST_CASE("a stream is done once it is closed and all requests were sent") {
   CHECK(scene.stream.done());
 }
 
-TEST_CASE("an answer with both reply and error, with neither, or with malformed bytes is refused") {
+TEST_CASE("an answer with both reply and error, or neither, or malformed bytes is refused") {
   Scene scene;
   scene.Ask(1);
   auto both = Log(1, "log");

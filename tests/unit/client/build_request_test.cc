@@ -160,7 +160,7 @@ TEST_CASE("options that do not affect the answer, and an upload, keep the reques
   });
 }
 
-TEST_CASE("each type, name, content, flag and option changes the name of a link or NVVM request") {
+TEST_CASE("each type, name, content, flag and option of a link or NVVM request is in its name") {
   const std::set<std::string> all = {Request().Bytes(),
                                      Linked(CCCL_CACHE_INPUT_PTX, "a", "x"),
                                      Linked(CCCL_CACHE_INPUT_LTOIR, "a", "x"),
@@ -176,7 +176,7 @@ TEST_CASE("each type, name, content, flag and option changes the name of a link 
   CHECK(all.size() == 12);
 }
 
-TEST_CASE("a request's name does not match one that differs in length or in the last byte") {
+TEST_CASE("HasName is false for a longer, shorter, empty or changed name") {
   const std::string bytes = Request().Bytes();
   Request().Use([&](const RequestMessage& request) {
     CHECK(request.HasName(bytes));

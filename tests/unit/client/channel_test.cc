@@ -67,7 +67,7 @@ TEST_CASE("an error has the daemon's name, text and retry time") {
   CHECK(error.retry_after_ms == 1500);
 }
 
-TEST_CASE("a call without an answer ends at its deadline, and the server sees the cancellation") {
+TEST_CASE("a call without an answer ends at its deadline, and is cancelled at the server") {
   const TemporaryDirectory directory;
   std::atomic<int> asked{0};
   std::atomic<int> cancelled{0};

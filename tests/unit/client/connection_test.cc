@@ -81,7 +81,7 @@ int AnswerPings(int fd) {
 
 }  // namespace
 
-TEST_CASE("a socket without a listener is an error at once, with its path and a remedy") {
+TEST_CASE("a socket without a listener is an error at once, with path and remedy") {
   const TemporaryDirectory directory;
   auto client =
       Client::Open({.socket = directory / "socket", .fallback = CCCL_CACHE_FALLBACK_ERROR});
@@ -106,7 +106,7 @@ TEST_CASE("a silent server delays no caller beyond its deadline") {
   CHECK(ErrorOf(Build(*client, 50ms)).status == CCCL_CACHE_DEADLINE);
 }
 
-TEST_CASE("a server that does not answer a PING is given up when half of the time is left") {
+TEST_CASE("a server that answers no PING is given up when half the time is left") {
   const TemporaryDirectory directory;
   const ScriptedServer silent(directory / "socket",
                               [](int fd, int) { ScriptedServer::ReadToEnd(fd); });

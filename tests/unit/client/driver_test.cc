@@ -104,8 +104,7 @@ TEST_CASE("the error about a missing kernel names the kernel and a remedy") {
   CHECK(missing.error().message.find("name_expressions") != std::string::npos);
 }
 
-TEST_CASE(
-    "without a current context nothing is loaded, and the error has the driver's error name") {
+TEST_CASE("without a current context nothing is loaded, with the driver's error name") {
   Fake().context = false;
   const auto kernels = LoadedKernels::Load(*Driver::Open(), TwoKernels());
   REQUIRE_FALSE(kernels.ok());

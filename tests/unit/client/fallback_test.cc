@@ -85,8 +85,7 @@ TEST_CASE("without local builds, a missing daemon is an error") {
   CHECK(result.error().status == CCCL_CACHE_NO_DAEMON);
 }
 
-TEST_CASE(
-    "if the local compiler is missing too, the error is the daemon's and names the compiler") {
+TEST_CASE("the error without a daemon and a local compiler names both") {
   Scene scene;
   const std::string nowhere = scene.directory / "nowhere";
   scene.options.local_compiler = nowhere;
@@ -117,7 +116,7 @@ TEST_CASE("an error that the daemon and the local compile share is reported once
   CHECK(result.error().message == "no such option");
 }
 
-TEST_CASE("an error of a local compile is merged with the daemon's only if both are the same") {
+TEST_CASE("equal errors of the daemon and the local compile are merged, others are not") {
   using cccl_cache::Error;
   using cccl_cache::Fallback;
   const auto after = [](const char* here, const char* daemon) {
@@ -187,8 +186,7 @@ TEST_CASE("a daemon's reply is final, including a compile failure") {
   }
 }
 
-TEST_CASE(
-    "a daemon that does not answer within local_after is given up, and not asked for a while") {
+TEST_CASE("a daemon without an answer within local_after is not asked for a while") {
   Scene scene;
   std::atomic<int> calls{0};
   StandInAnswers answers;

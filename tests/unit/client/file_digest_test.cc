@@ -77,7 +77,7 @@ TEST_CASE("a digest file that others can write is ignored") {
   CHECK(DigestOfFile(kOldFile) == digest);
 }
 
-TEST_CASE("a list of files has a stamp if each file has one; the stamp depends on their order") {
+TEST_CASE("the stamp of a list of files depends on their order and needs each file's stamp") {
   const TemporaryDirectory directory;
   const std::string young = directory.Write("young", "bytes");
   const auto stamp = [](std::vector<std::string> paths) { return StampOfFiles(paths); };

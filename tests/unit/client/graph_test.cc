@@ -70,7 +70,7 @@ TEST_CASE("nodes reach the driver with their values, and run in the order of the
   CHECK(seen == 9);
 }
 
-TEST_CASE("a node with several dependents is added once, and a join waits for all its nodes") {
+TEST_CASE("a node with several dependents is added once, and a join waits for all nodes") {
   FakeDriver& fake = Fake();
   int left = 7;
   int right = 7;

@@ -141,8 +141,7 @@ TEST_CASE("a publication sends the lease's fence and all contents, and ends the 
 }
 
 TEST_CASE("waits and publications accept a timeout of fifty days") {
-  constexpr std::chrono::milliseconds kLong{(int64_t{1} << 32) +
-                                            1};  // would be 1 ms if cut to 32 bits
+  constexpr std::chrono::milliseconds kLong{(int64_t{1} << 32) + 1};  // cut to 32 bits: 1 ms
   Scene scene;
   std::atomic<uint32_t> wait_ms{0};
   scene.acquire = [&](const v1::DepositKey& key, Scene::Stream* stream) {
@@ -323,7 +322,7 @@ TEST_CASE("deposits are listed page by page") {
   CHECK((*deposits)[1].gid == 27);
 }
 
-TEST_CASE("a list is an error if the daemon repeats a page, or promises more after an empty page") {
+TEST_CASE("a list is an error if the daemon repeats a page or promises more after none") {
   Scene scene;
   v1::ListDepositsReply page;
   *page.add_deposits() = Described("aa");

@@ -203,8 +203,7 @@ TEST_CASE("a forked child that frees a batch leaves the parent's compilers alone
   CheckIsLocal(batch->Next(), "no cccl-cached listens");
 }
 
-TEST_CASE(
-    "a local compiler that dies is reported as a crash, with the reason for the local build") {
+TEST_CASE("the death of a local compiler is a crash, with the reason for the local build") {
   Scene scene("kill -SEGV $$\n");
   Batch batch = scene.Open();
   REQUIRE(batch.Add(Source("x"), 1).ok());

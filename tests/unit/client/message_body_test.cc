@@ -46,8 +46,7 @@ TEST_CASE("large pieces are referenced in place, small pieces are copied") {
   CHECK(Places(copied).front() != small.data());
 }
 
-TEST_CASE(
-    "a message of one bytes field refers to the caller's bytes, and other fields may follow") {
+TEST_CASE("a message of one bytes field refers to the caller's bytes; other fields may follow") {
   const std::string bytes(70'000, 'y');
   ByteChain body;
   cccl_cache::AppendBytesMessage(1, bytes, &body);

@@ -138,7 +138,7 @@ TEST_CASE("the refusal of a snapshot has the daemon's reason") {
   CHECK(scene.client->snapshots().Create(scene.fd).error().status == CCCL_CACHE_DENIED);
 }
 
-TEST_CASE("a delta since a file that is no snapshot is refused before the daemon is asked") {
+TEST_CASE("a delta since a file that is no snapshot is refused without asking the daemon") {
   Scene scene;
   const std::string no_snapshot = scene.directory.Write("other", "no snapshot");
   const int since = open(no_snapshot.c_str(), O_RDONLY | O_CLOEXEC);

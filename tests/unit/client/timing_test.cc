@@ -54,7 +54,7 @@ TEST_CASE("an answer ends the pause, and the next failure counts as the first") 
   CHECK(RestAfter(rest, start + 1min) == 100ms);
 }
 
-TEST_CASE("a pause is no shorter than the wait for the daemon, and half a minute at most") {
+TEST_CASE("a pause is at least the wait for the daemon, but at most 30 s") {
   const CircuitBreaker::Clock::time_point start{1h};
   CircuitBreaker rest;
   rest.Failed(start, 10s);
@@ -137,7 +137,7 @@ constexpr KeepAlive::Clock::time_point kSilenceStart{1h};
 
 }  // namespace
 
-TEST_CASE("a silent server gets a PING after 5 s, and is given up after another 5 s") {
+TEST_CASE("a silent server gets a PING after 5 s, and 5 s later is given up") {
   KeepAlive silence(kSilenceStart, 600s);
   CHECK(silence.until() == kSilenceStart + 5s);
   CHECK(silence.At(kSilenceStart + 4999ms) == Means::kNothingYet);
@@ -161,14 +161,14 @@ TEST_CASE("a client that was suspended sends a PING before it gives up") {
   CHECK(silence.At(kSilenceStart + 1h + 5s) == Means::kGone);
 }
 
-TEST_CASE("a short call gives up its server at half of its time, but not in the first second") {
+TEST_CASE("a short call gives up its server after half its time, but not within 1 s") {
   KeepAlive silence(kSilenceStart, 4s);
   CHECK(silence.At(kSilenceStart + 1s) == Means::kAsk);
   CHECK(silence.At(kSilenceStart + 2s) == Means::kGone);
   CHECK(KeepAlive(kSilenceStart, 0s).until() == kSilenceStart + 500ms);
 }
 
-TEST_CASE("each of the two waits is at most the client's limit, however long the call may take") {
+TEST_CASE("each of the two waits is at most the client's limit, even in a long call") {
   KeepAlive silence(kSilenceStart, 600s, 300ms);
   CHECK(silence.At(kSilenceStart + 300ms) == Means::kAsk);
   CHECK(silence.At(kSilenceStart + 600ms) == Means::kGone);

@@ -117,7 +117,7 @@ TEST_CASE("a comment with line breaks is written on one line") {
   CHECK(line == "ed25519 " + kHex + " a?ed25519 b?[2J\n");
 }
 
-TEST_CASE("a line without a public key is an error with the file, the line and a remedy") {
+TEST_CASE("a line without a public key is an error with file, line and remedy") {
   const std::string line = GENERATE(
       as<std::string>(), "ed25519", "ed25519 abc", "ssh-ed25519 " + kHex, "ed25519 " + kHex + "0",
       "ed25519 " + std::string(64, 'g'), "ed25519-secret", std::string(100, '\0'));
