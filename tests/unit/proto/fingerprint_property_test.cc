@@ -47,7 +47,7 @@ std::vector<std::string*> TextsOf(BuildRequest* request) {
   return texts;
 }
 
-/// Appends changes to a list in which the order matters: each removes or repeats one element.
+/// Appends to `changes`: each change removes or repeats one element of a list whose order matters.
 template <typename Value>
 void AddListChanges(const std::vector<Value>& list, std::function<std::vector<Value>&()> of,
                     std::vector<std::function<void()>>* changes) {
