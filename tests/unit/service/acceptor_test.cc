@@ -37,7 +37,7 @@ TEST_CASE("the kernel gives the peer's credentials") {
   CHECK(std::is_sorted(peer->groups.begin(), peer->groups.end()));
 }
 
-TEST_CASE("a descriptor that is no Unix socket is an error") {
+TEST_CASE("peer credentials of a descriptor that is no Unix socket are an error") {
   FileDescriptor file(dup(0));
   CHECK_FALSE(ReadPeerCredentials(file.get()).ok());
 }
@@ -51,7 +51,7 @@ class NotedConnection final : public Connection {
   std::atomic<bool>& ended_;
 };
 
-/// Receives the available bytes through the rules, like gRPC.
+/// Receives the available bytes by recvmsg, which applies the frame rules, as gRPC does.
 ssize_t ReceiveOnce(int fd) {
   std::string buffer(4'096, '\0');
   iovec piece{buffer.data(), buffer.size()};
@@ -61,7 +61,7 @@ ssize_t ReceiveOnce(int fd) {
   return recvmsg(fd, &message, 0);
 }
 
-TEST_CASE("the acceptor counts calls of a connection that ended until its server closes it") {
+TEST_CASE("the acceptor counts an ended connection's calls until the server closes its socket") {
   const TemporaryDirectory directory;
   const std::string path = directory.path() + "/socket";
   auto listener = ListeningSocket::Bind({path, 0600, {}});
@@ -91,7 +91,8 @@ TEST_CASE("the acceptor counts calls of a connection that ended until its server
   REQUIRE(ReceiveOnce(served.get()) > 0);
   client.Close();
   REQUIRE(Eventually([&ended] { return ended.load(); }));
-  const auto later = now + std::chrono::hours(1);  // the call is paid off
+  // By then, the rate limit of cancelled calls no longer counts the call.
+  const auto later = now + std::chrono::hours(1);
   CHECK_FALSE(traffic->OpenCall(later));
   served.Close();
   CHECK(Eventually([&] { return traffic->OpenCall(later); }));
@@ -137,7 +138,7 @@ TEST_CASE("a listener for containers is closed once another socket is at its pat
   CHECK(ConnectRaw(moved) == -1);
 }
 
-TEST_CASE("a user of the node waits for no more than two connections of containers") {
+TEST_CASE("a connection of a node user waits for at most two connections of containers") {
   const TemporaryDirectory directory;
   const std::string containers = directory / "containers/socket";
   const std::string node = directory / "node/socket";

@@ -15,7 +15,7 @@
 namespace cccl_cache::daemon::accounts_test {
 namespace {
 
-/// A machine with users of its own; removed at the end.
+/// The files that define the users of a machine. The destructor removes them.
 class Machine {
  public:
   Machine() {
@@ -47,7 +47,7 @@ class Machine {
   std::filesystem::path directory_;
 };
 
-TEST_CASE("a subordinate uid counts as its owner, named or numbered") {
+TEST_CASE("a subordinate uid counts as its owner, given by name or by number") {
   Machine machine;
   machine.WriteSubordinateUids("alice:100000:65536\n1001:165536:65536\nalice:300000:1\n");
   Accounts accounts(machine.Sources());
@@ -59,7 +59,7 @@ TEST_CASE("a subordinate uid counts as its owner, named or numbered") {
   CHECK(accounts.Of(300'001) == Account::OfNameless());
 }
 
-TEST_CASE("all uids without a user are one account; those of users are separate") {
+TEST_CASE("all uids without a user share one account; each user has its own") {
   Machine machine;
   machine.WriteSubordinateUids("");
   Accounts accounts(machine.Sources());
@@ -86,7 +86,7 @@ TEST_CASE("a stored uid has no account until its name is known") {
   CHECK(accounts.OfStored(700'000) == Account(700'000));
 }
 
-TEST_CASE("no stored uid is looked up before the files were read") {
+TEST_CASE("the name of a stored uid is not looked up before the files are read") {
   Machine machine;
   machine.WriteSubordinateUids("alice:100000:65536\n");
   Accounts::Sources sources = machine.Sources();
@@ -114,7 +114,7 @@ TEST_CASE("uids below SUB_UID_MIN are users whether or not they have a name") {
   CHECK(accounts.Of(500'000) == Account::OfNameless());
 }
 
-TEST_CASE("subordinate uids of root or the daemon's user are ordinary accounts") {
+TEST_CASE("a range of subordinate uids of root or the daemon's user is one ordinary account") {
   Machine machine;
   machine.WriteSubordinateUids("root:100000:65536\nroot:165536:65536\n" +
                                std::to_string(geteuid()) + ":300000:65536\n");
@@ -134,7 +134,7 @@ TEST_CASE("a range with an unknown owner is one account") {
   CHECK(accounts.Of(100'001) == Account(100'000));
 }
 
-TEST_CASE("invalid lines are skipped") {
+TEST_CASE("invalid lines of /etc/subuid are skipped") {
   Machine machine;
   machine.WriteSubordinateUids(
       "\nalice\nalice:1\nalice:x:1\nalice:500:-1\nalice:500:0\nalice:99999999999:1\n"

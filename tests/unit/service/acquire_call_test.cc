@@ -50,7 +50,7 @@ struct Talk {
     message.mutable_publication()->set_size(size);
     stream->Write(message);
   }
-  /// For a holder that has just read its lease.
+  /// Publishes the contents. The last message read must be the lease.
   void Publish(const std::string& contents) {
     const uint64_t fence = reply.lease().fence();
     for (size_t at = 0; at < contents.size(); at += 1 << 20) Send(contents.substr(at, 1 << 20));
@@ -60,7 +60,7 @@ struct Talk {
     CHECK_FALSE(stream->Read(&reply));
     CHECK(stream->Finish().ok());
   }
-  /// Returns "none" if the call ended otherwise.
+  /// Returns the contents of the deposit, or "none" if the call ended without it.
   std::string Found() {
     if (!stream->Read(&reply) || !reply.has_found()) return "none";
     const uint64_t size = reply.found().size();
@@ -68,7 +68,7 @@ struct Talk {
     while (stream->Read(&reply)) contents += reply.contents();
     return contents.size() == size ? contents : "none";
   }
-  /// Returns the trailer after the last message.
+  /// Reads to the end of the call, and returns its trailer cccl-error.
   std::string Error() {
     while (stream->Read(&reply)) {
     }
@@ -113,7 +113,7 @@ TEST_CASE("an empty deposit is valid") {
   CHECK(Talk(running).Found().empty());
 }
 
-TEST_CASE("a holder that closes its side hands the lease on") {
+TEST_CASE("a holder that half-closes its call passes the lease to the next waiter") {
   RunningServer running;
   Talk holder(running);
   REQUIRE(holder.GetsLease());
@@ -126,12 +126,12 @@ TEST_CASE("a holder that closes its side hands the lease on") {
   CHECK(next.GetsLease());
 }
 
-TEST_CASE("a wrong message of a lease's holder ends its call with the reason") {
+TEST_CASE("an invalid message of a lease holder ends its call with the reason") {
   RunningServer running;
   Talk holder(running);
   REQUIRE(holder.GetsLease());
   std::string says;
-  SECTION("another key") {
+  SECTION("a second key") {
     v1::AcquireRequest message;
     message.mutable_key()->set_namespace_("n");
     holder.stream->Write(message);
@@ -141,7 +141,7 @@ TEST_CASE("a wrong message of a lease's holder ends its call with the reason") {
     holder.stream->Write({});
     says = "exactly one";
   }
-  SECTION("another size than was sent") {
+  SECTION("a publication of another size than was sent") {
     holder.Send("x");
     holder.SendPublication(holder.reply.lease().fence(), 2);
     says = "1 were sent";
@@ -151,7 +151,7 @@ TEST_CASE("a wrong message of a lease's holder ends its call with the reason") {
   CHECK(Talk(running).GetsLease());
 }
 
-TEST_CASE("a deposit is bounded like a request") {
+TEST_CASE("the contents of a deposit have the size limit of a request") {
   ServiceLimits limits;
   limits.source_bytes = 1000;
   RunningServer running(limits);
@@ -172,7 +172,7 @@ std::vector<std::unique_ptr<Talk>> AllLeases(RunningServer& running) {
   return holders;
 }
 
-TEST_CASE("a user holds a bounded number of leases, and waits for one more") {
+TEST_CASE("a user with the maximum number of leases waits for a free one") {
   RunningServer running;
   const auto holders = AllLeases(running);
   Talk hurried(running, "another", 1);
@@ -200,7 +200,7 @@ TEST_CASE("a caller that leaves while it waits for a free lease takes none") {
   CHECK(stays.GetsLease());
 }
 
-TEST_CASE("a touched deposit is not the least recently used") {
+TEST_CASE("a touch makes a deposit the most recently used") {
   Deposits::Options options;
   options.limits.bytes_per_uid = 2 * DepositIndex::kLeastCharge;
   RunningServer running({}, options);
@@ -243,7 +243,7 @@ TEST_CASE("a touch of a forbidden key is refused like an acquire") {
   CHECK(stub->Touch(&context, request, &reply).error_code() == grpc::StatusCode::PERMISSION_DENIED);
 }
 
-TEST_CASE("a key that can't be served is refused with its field's name") {
+TEST_CASE("an invalid first message is refused with the name of the wrong field") {
   const auto refused = [](const v1::AcquireRequest& request) {
     RunningServer running;
     const RawAnswer answer =
@@ -327,7 +327,7 @@ TEST_CASE("a caller that names no group gets only its private deposits") {
   CHECK(claim->wait == std::chrono::milliseconds(9));
 }
 
-TEST_CASE("a group counts if it is the caller's primary or a supplementary one") {
+TEST_CASE("a caller may name its primary group and its supplementary groups") {
   for (const gid_t gid : {100u, 27u, 70000u}) {
     const auto claim = ClaimOf(AskFor(gid), kPeer);
     REQUIRE(claim.ok());
@@ -336,7 +336,7 @@ TEST_CASE("a group counts if it is the caller's primary or a supplementary one")
   }
 }
 
-TEST_CASE("a group without the caller is denied, and so is the overflow group") {
+TEST_CASE("a group that does not include the caller is denied, and so is the overflow group") {
   for (const gid_t gid : {0u, 28u, 65534u}) {
     const auto claim = ClaimOf(AskFor(gid), kPeer);
     REQUIRE_FALSE(claim.ok());
@@ -346,7 +346,7 @@ TEST_CASE("a group without the caller is denied, and so is the overflow group") 
   }
 }
 
-TEST_CASE("users, groups, namespaces and fields have different keys") {
+TEST_CASE("deposits of different users, groups, namespaces or fields have different keys") {
   const auto key = [](const DepositAsk& ask, const Peer& peer) { return ClaimOf(ask, peer)->key; };
   const auto mine = key(AskFor(), kPeer);
   CHECK(key(AskFor(), kPeer) == mine);

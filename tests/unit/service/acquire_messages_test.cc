@@ -73,7 +73,7 @@ TEST_CASE("messages of a lease's holder are decoded by their kind") {
   CHECK(std::get<LeaseAbandonment>(*Decode(abandonment)).failed);
 }
 
-TEST_CASE("a message has exactly one field") {
+TEST_CASE("a message without exactly one field is refused") {
   const std::string one = "exactly one member of an AcquireRequest must be set";
   CHECK(Refusal(Decode({})) == one);
   v1::AcquireRequest two = Ask(1);
@@ -81,7 +81,7 @@ TEST_CASE("a message has exactly one field") {
   CHECK(Refusal(Decode(two)) == one);
 }
 
-TEST_CASE("a namespace and names have bounds") {
+TEST_CASE("the lengths of the namespace and of field names are limited") {
   v1::AcquireRequest message = Ask(1);
   message.mutable_key()->set_namespace_("");
   CHECK(Refusal(Decode(message)) == "namespace: 0 bytes, 1 to 128 are allowed");
@@ -116,7 +116,7 @@ TEST_CASE("hundreds of thousands of empty fields are refused before they are dec
   CHECK(Refusal(DecodeAcquire(buffer)).starts_with("the message is not a "));
 }
 
-TEST_CASE("a message larger than a piece is refused with the way out") {
+TEST_CASE("a message larger than one piece is refused with advice to split contents") {
   auto bytes = BufferOf(std::string(kAcquireChunkBytes + 257, 'x'));
   CHECK(Refusal(DecodeAcquire(bytes)).find("send contents in pieces") != std::string::npos);
   v1::AcquireRequest full;
@@ -124,7 +124,7 @@ TEST_CASE("a message larger than a piece is refused with the way out") {
   CHECK(Decode(full).ok());
 }
 
-TEST_CASE("bytes that are damaged or not UTF-8 are no message") {
+TEST_CASE("damaged bytes and invalid UTF-8 are refused") {
   for (const std::string& damaged :
        {std::string("\xff"), std::string("\x0a\x05x"), std::string("\x0a\x03\x0a\x01\xff", 5)}) {
     auto bytes = BufferOf(damaged);
@@ -159,7 +159,7 @@ TEST_CASE("a found deposit is announced, then sent without a copy") {
   CHECK(held.expired());
 }
 
-TEST_CASE("a large piece keeps its length") {
+TEST_CASE("a piece of 1 MiB of contents is encoded unchanged") {
   const auto contents = std::make_shared<const std::string>(1u << 20, 'x');
   CHECK(MessageIn<v1::AcquireReply>(EncodeContents(contents, *contents)).contents() == *contents);
 }

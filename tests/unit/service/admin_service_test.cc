@@ -63,7 +63,7 @@ TEST_CASE("statistics hold every counter and the gauges of this moment") {
 
 namespace {
 
-/// Returns the statistics of one name that only detailed statistics have.
+/// Returns the values of one detailed statistic by their labels.
 std::map<std::string, double> Detailed(const RunningServer& running, const std::string& name) {
   grpc::ClientContext context;
   v1::StatsRequest request;
@@ -172,7 +172,7 @@ TEST_CASE("activity has the estimate from earlier compiles of the same kind and 
   CHECK(reply.waiting_for_memory() == 1);
 }
 
-TEST_CASE("activity has failures with their text, except for those of other users") {
+TEST_CASE("activity has the text of the caller's failures, but only the code of others") {
   RunningServer running;
   for (const uid_t uid : {geteuid() + 1, geteuid()}) {
     Peer peer;
@@ -218,7 +218,7 @@ TEST_CASE("toolchains are listed with their components, and rejected ones with t
   CHECK(reply.rejected(0).reason() == "can be written by others");
 }
 
-/// Newest first.
+/// Returns toolchains with these major versions, which must be in descending order.
 std::vector<ToolchainPtr> Majors(const std::vector<int>& majors) {
   std::vector<ToolchainPtr> toolchains;
   for (const int major : majors) {
@@ -242,7 +242,7 @@ std::vector<bool> Selected(const RunningServer& running, uint32_t driver_version
   return selected;
 }
 
-TEST_CASE("the toolchain selected for this client is marked") {
+TEST_CASE("the toolchain that is selected for the client's driver is marked") {
   RunningServer running;
   running.toolchains.present = Majors({13, 12});
   running.toolchains.by_driver = {{0, running.toolchains.present[0]},
@@ -278,7 +278,7 @@ TEST_CASE("a release has one or two digests of 32 bytes") {
   CHECK(error({}) == "invalid-request");
   CHECK(error({digest, digest, digest}) == "invalid-request");
   CHECK(error({digest, "short"}) == "invalid-request");
-  CHECK(error({digest, digest}) == "toolchain-not-found");  // by the fake releases
+  CHECK(error({digest, digest}) == "toolchain-not-found");  // the answer of FakeReleases
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ TEST_CASE("a destroyed share returns to the budget") {
   CHECK(budget.Take(Account(1000), Resource::kCalls).ok());
 }
 
-TEST_CASE("one user's bound does not affect another user; the bound of all does") {
+TEST_CASE("a user at its limit does not affect other users; the total limit does") {
   Budget budget(FewCalls());
   auto a = budget.Take(Account(1), Resource::kCalls);
   auto b = budget.Take(Account(1), Resource::kCalls);
@@ -64,7 +64,7 @@ TEST_CASE("one user's bound does not affect another user; the bound of all does"
   CHECK(refused.error().message.find("calls in flight") != std::string::npos);
 }
 
-TEST_CASE("a waiter is given a share at once, or when one is released, in the order of coming") {
+TEST_CASE("waiters get shares at once or when one is released, in order of arrival") {
   Budget budget(FewCalls());
   std::map<int, Share> given;
   const auto await = [&](uid_t uid, int waiter) {
@@ -88,12 +88,12 @@ TEST_CASE("a waiter is given a share at once, or when one is released, in the or
   await(1001, 6);  // the last one of all three
   await(1002, 7);  // finds none
   CHECK(have() == std::vector{2, 4, 6});
-  end(4);  // otherwise this user would leave none free
+  end(4);  // waiter 5 gets no share, because user 1000 would leave none free
   CHECK(have() == std::vector{2, 6, 7});
   end(6);
   end(7);
   CHECK(have() == std::vector{2, 5});
-  budget.Withdraw(Account(1002), Resource::kCalls, 7);  // it does not wait any more
+  budget.Withdraw(Account(1002), Resource::kCalls, 7);  // waiter 7 does not wait any more
 }
 
 TEST_CASE("a few users can't hold all leases, and each newcomer gets some") {
@@ -106,7 +106,7 @@ TEST_CASE("a few users can't hold all streams of builds, and each newcomer gets 
         std::vector<size_t>{32, 29, 15, 7, 4, 2, 1});
 }
 
-TEST_CASE("root and the daemon's own user have a part of everything for themselves") {
+TEST_CASE("a part of a resource is reserved for root and the daemon's own user") {
   const ServiceLimits limits;
   Budget budget(limits);
   std::vector<Share> held;
@@ -121,7 +121,7 @@ TEST_CASE("root and the daemon's own user have a part of everything for themselv
   }
 }
 
-TEST_CASE("containers together have at most a half of everything, and others the rest") {
+TEST_CASE("containers together hold at most half of a resource; node users get the rest") {
   for (const Resource resource : {Resource::kServers, Resource::kConnections, Resource::kCalls}) {
     Budget budget(ServiceLimits{});
     std::vector<Share> held;
@@ -144,7 +144,7 @@ TEST_CASE("containers together have at most a half of everything, and others the
     }
     CHECK(of_others >= of_containers * 7 / 8);  // all except root's reserve
     CHECK(budget.Take(Account(0), resource).ok());
-    // Others may use what they give back.
+    // Another container may take what the containers give back.
     held.clear();
     CHECK(budget.Take(Account::OfUntoldContainers(), resource).ok());
   }
@@ -171,7 +171,7 @@ TEST_CASE("one account leaves at least as much of each resource as it holds") {
   }
 }
 
-TEST_CASE("silent streams of builds leave half of the bytes to others") {
+TEST_CASE("silent streams of builds leave half of the bytes in flight to other calls") {
   ServiceLimits limits;
   limits.bytes_in_flight = 10 * limits.message_bytes;
   const std::vector<size_t> taken = TakenInTurn(limits, Resource::kBatches);
@@ -194,7 +194,7 @@ TEST_CASE("an amount that would overflow is refused") {
   CHECK_FALSE(budget.Take(Account(1), Resource::kBytes, UINT64_MAX).ok());
 }
 
-TEST_CASE("merged shares go back together") {
+TEST_CASE("a merged share returns its whole amount to the budget") {
   Budget budget(ServiceLimits{});
   {
     Share all;
@@ -211,7 +211,7 @@ TEST_CASE("merged shares go back together") {
 
 DepositContents Contents() { return std::make_shared<const std::string>(1000, 'x'); }
 
-TEST_CASE("the same bytes count once for each reading user, as long as one of its calls reads") {
+TEST_CASE("contents that several calls of a user read count once, until the last ends") {
   Budget budget(ServiceLimits{});
   DepositReaders readers(budget);
   const DepositContents contents = Contents();
@@ -240,7 +240,7 @@ TEST_CASE("equal bytes in another buffer count separately") {
   CHECK(budget.Used(Resource::kBytes) == 2000);
 }
 
-TEST_CASE("a user above its bytes being read is refused, others are not") {
+TEST_CASE("a reader above its user's limit of bytes is refused; other users are not") {
   ServiceLimits limits;
   limits.bytes_in_flight_per_uid = 1500;
   Budget budget(limits);

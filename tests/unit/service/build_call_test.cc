@@ -71,7 +71,7 @@ TEST_CASE("a source of 20 MB is refused with both sizes") {
   CHECK(status.error_message().find("16777216") != std::string::npos);
 }
 
-TEST_CASE("a message just within the limit is taken") {
+TEST_CASE("a message just within the limit is accepted") {
   RunningServer running;
   running.builder.AnswerWith([](const cccl_cache::BuildRequest& request, const Peer&) {
     const auto& program = std::get<cccl_cache::NvrtcProgram>(request.program);
@@ -108,7 +108,7 @@ TEST_CASE("an error of the builder keeps its name, retry time and status") {
   CHECK(answered.retry_ms == "250");
 }
 
-TEST_CASE("a refusal by the builder is counted by the builder alone, in each method") {
+TEST_CASE("the service does not count a refusal by the builder, whatever the method") {
   RunningServer running;
   running.builder.AnswerWith([](const auto&, const auto&) {
     return Error{ErrorCode::kOverloaded, "the reason"};
@@ -131,7 +131,7 @@ TEST_CASE("a refusal by the builder is counted by the builder alone, in each met
 }
 
 TEST_CASE("a caller leaves its build when its deadline passes") {
-  // If the deadline passes before the call reaches the builder, it is tried again with more time.
+  // If the deadline passes before the call reaches the builder, a new call gets more time.
   for (std::chrono::milliseconds patience(100);; patience *= 2) {
     RunningServer running;
     running.builder.AnswerWith(nullptr);
@@ -146,7 +146,7 @@ TEST_CASE("a caller leaves its build when its deadline passes") {
   }
 }
 
-TEST_CASE("an abandoned call counts as long as the builder has its build") {
+TEST_CASE("a cancelled call counts as long as the builder has its build") {
   RunningServer running;
   std::promise<Builder::Done> held;
   running.builder.AnswerLater(
@@ -217,7 +217,7 @@ TEST_CASE("calls of one user are bounded") {
   for (auto& call : held) CHECK(call.get() == "done");
 }
 
-TEST_CASE("a caller that leaves while its call waits for its turn no longer counts") {
+TEST_CASE("a call that waits for its turn no longer counts after its caller has left") {
   ServiceLimits limits;
   limits.calls_per_uid = 36;
   RunningServer running(limits);
@@ -230,16 +230,16 @@ TEST_CASE("a caller that leaves while its call waits for its turn no longer coun
   CHECK(WaitUntilNotRefused(channel));
 }
 
-TEST_CASE("bytes of one user are bounded, those of a message and those of its request") {
+TEST_CASE("a user's bytes in flight are limited") {
   ServiceLimits limits;
   limits.bytes_in_flight_per_uid = 64 << 10;
   RunningServer running(limits);
   v1::BuildRequest request = SmallRequest();
-  SECTION("of a message, with fields that the daemon does not know") {
+  SECTION("bytes of a message, with fields that the daemon does not know") {
     request.GetReflection()->MutableUnknownFields(&request)->AddLengthDelimited(
         9'999, std::string(65 << 10, 'x'));
   }
-  SECTION("of a request") {
+  SECTION("bytes of a request") {
     request.mutable_nvrtc()->mutable_source()->set_inline_bytes(std::string(65 << 10, ' '));
   }
   const Answered answered = Ask(*running.BuildStub(), request);
@@ -248,7 +248,7 @@ TEST_CASE("bytes of one user are bounded, those of a message and those of its re
   CHECK(running.budget.Used(Resource::kBytes) == 0);
 }
 
-TEST_CASE("a reply that is too large for one message comes in chunks") {
+TEST_CASE("an artifact that is too large for one message is sent by BuildInChunks") {
   RunningServer running;
   const std::string large(20 << 20, 'L');
   running.builder.AnswerWith([&](const auto&, const auto&) { return MakeAnswer(large); });
@@ -270,7 +270,7 @@ TEST_CASE("a reply that is too large for one message comes in chunks") {
   CHECK((data == large));
 }
 
-TEST_CASE("a client that stops reading blocks no other, and can be cancelled") {
+TEST_CASE("a client that stops reading blocks no other client, and no shutdown") {
   RunningServer running;
   running.builder.AnswerWith([](const auto&, const auto&) {
     static const auto answer = MakeAnswer(std::string(64 << 20, 'L'));

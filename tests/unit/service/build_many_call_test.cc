@@ -38,7 +38,7 @@ struct ManyBuilds {
     request.set_cancel(true);
     stream->Write(request);
   }
-  /// Reads the next answer into `reply` and returns its tag; none: the call is over.
+  /// Reads the next answer into `reply` and returns its tag. Returns none if the call is over.
   std::optional<uint64_t> Next() {
     if (!stream->Read(&reply)) return std::nullopt;
     return reply.tag();
@@ -154,7 +154,7 @@ TEST_CASE("one build is cancelled while others continue") {
   CHECK(many.stream->Finish().ok());
 }
 
-TEST_CASE("the end of a stream cancels all of its builds") {
+TEST_CASE("the cancellation of a stream cancels all of its builds") {
   RunningServer running;
   running.builder.AnswerWith(nullptr);
   ManyBuilds many(running);
@@ -178,7 +178,7 @@ TEST_CASE("a build that was cancelled counts as long as the builder has it") {
   CHECK(running.budget.Used(Resource::kCalls) == calls - 1);
 }
 
-TEST_CASE("a stream ends once, even if answers and the caller's leave race") {
+TEST_CASE("a stream ends once, even if answers race with its cancellation") {
   RunningServer running;
   constexpr size_t kBuilds = 40;
   for (int round = 0; round < 10; ++round) {
@@ -196,7 +196,7 @@ TEST_CASE("a stream ends once, even if answers and the caller's leave race") {
   }
 }
 
-TEST_CASE("a late answer to a cancelled build does not answer the next one with its tag") {
+TEST_CASE("a late answer to a cancelled build does not answer the tag's next build") {
   RunningServer running;
   HeldBuilds builds(running);
   ManyBuilds many(running);
@@ -222,7 +222,7 @@ TEST_CASE("an invalid message ends the stream with the reason") {
     many.stream->Write(v1::BuildManyRequest());
     says = "either a build or cancel";
   }
-  SECTION("both") {
+  SECTION("both a build and cancel") {
     v1::BuildManyRequest request;
     *request.mutable_build() = SmallRequest();
     request.set_cancel(true);
@@ -290,7 +290,7 @@ TEST_CASE("each build of a stream counts as a call until it ends") {
   REQUIRE(many.Next());
   REQUIRE(many.Next());
   running.builder.AnswerWith([](const auto&, const auto&) { return MakeAnswer("cubin"); });
-  // The place is free shortly after the answer.
+  // A build counts until shortly after its answer.
   do {
     many.Ask(4);
     REQUIRE(many.Next() == 4u);
@@ -300,7 +300,8 @@ TEST_CASE("each build of a stream counts as a call until it ends") {
 
 TEST_CASE("the bytes of a stream's builds are counted") {
   ServiceLimits limits;
-  limits.bytes_in_flight_per_uid = limits.message_bytes + 100'000;  // the stream's next message
+  // Room for the stream's next message, and 100,000 bytes.
+  limits.bytes_in_flight_per_uid = limits.message_bytes + 100'000;
   RunningServer running(limits);
   running.builder.AnswerWith(nullptr);
   ManyBuilds many(running);
@@ -338,9 +339,9 @@ TEST_CASE("the maximum bytes of a stream's next message are counted in advance")
   CHECK(Eventually(opens));
 }
 
-TEST_CASE("an answer is counted until its caller reads it") {
+TEST_CASE("the bytes of an answer count until its caller reads it") {
   ServiceLimits limits;
-  // The stream's next message, and one answer of 10 MB, but not two.
+  // Room for the stream's next message and for one answer of 10 MB, but not for two.
   limits.bytes_in_flight_per_uid = limits.message_bytes + 15'000'000;
   RunningServer running(limits);
   const BuildAnswer answer = MakeAnswer(std::string(10'000'000, 'c'));
@@ -359,9 +360,10 @@ TEST_CASE("an answer is counted until its caller reads it") {
   CHECK(Eventually([&] { return Ask(*other, SmallRequest()).status.ok(); }));
 }
 
-TEST_CASE("all bytes of an answer are counted, in any call") {
+TEST_CASE("the log and lowered names of an answer count as bytes in each method") {
   ServiceLimits limits;
-  limits.bytes_in_flight_per_uid = limits.message_bytes + 100'000;  // the stream's next message
+  // Room for the stream's next message, and 100,000 bytes.
+  limits.bytes_in_flight_per_uid = limits.message_bytes + 100'000;
   RunningServer running(limits);
   BuildAnswer answer = MakeAnswer("cubin");
   SECTION("its log") { answer.log = std::string(120'000, 'l'); }
@@ -383,7 +385,7 @@ TEST_CASE("all bytes of an answer are counted, in any call") {
   CHECK(Trailer(context, "cccl-error") == "overloaded");
 }
 
-TEST_CASE("streams of builds are few, and leave room for other calls") {
+TEST_CASE("a user may have 32 streams of builds, and other calls besides") {
   RunningServer running;
   std::vector<std::unique_ptr<ManyBuilds>> streams;
   for (int i = 0; i < 32; ++i) {

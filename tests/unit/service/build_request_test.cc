@@ -157,7 +157,7 @@ TEST_CASE("exactly one program must be set") {
   CHECK(MessageOf(two) == "exactly one of nvrtc, link and nvvm must be set");
 }
 
-TEST_CASE("zero bytes are refused by the name of the field") {
+TEST_CASE("a zero byte in a text is refused with the name of the field") {
   const std::string zero("a\0b", 3);
   auto refused = [&](auto&& set) {
     v1::BuildRequest message = Nvrtc();
@@ -175,7 +175,7 @@ TEST_CASE("zero bytes are refused by the name of the field") {
         }).starts_with("nvrtc.source: holds a zero byte"));
 }
 
-TEST_CASE("a field that is too long is refused by its name and the limit") {
+TEST_CASE("a field that is too long is refused with its name and the limit") {
   ServiceLimits limits;
   limits.name_bytes = 10;
   limits.option_bytes = 20;
@@ -265,7 +265,7 @@ TEST_CASE("fields that this version does not know are skipped") {
   CHECK(Read(bytes).ok());
 }
 
-TEST_CASE("lists of the largest size are accepted, and nothing of longer ones is kept") {
+TEST_CASE("lists of the maximum length are accepted, and longer ones are refused") {
   v1::BuildRequest message = Nvrtc();
   for (int i = 0; i < 10'000; ++i) message.mutable_nvrtc()->add_headers()->set_name("h");
   for (int i = 0; i < 4096; ++i) message.mutable_nvrtc()->add_options("-DX");
@@ -274,7 +274,7 @@ TEST_CASE("lists of the largest size are accepted, and nothing of longer ones is
   CHECK(MessageOf(message) == "nvrtc.headers: 100000 entries, at most 10000 are allowed" + kWayOut);
 }
 
-TEST_CASE("inputs, modules, options, expressions and variables have limits too") {
+TEST_CASE("the numbers of inputs, modules, options, expressions and variables are limited") {
   ServiceLimits limits;
   limits.options = 3;
   auto refused = [&](auto&& add) {
@@ -290,7 +290,7 @@ TEST_CASE("inputs, modules, options, expressions and variables have limits too")
   CHECK(refused([](auto& request) { request.mutable_nvvm()->add_options(); }));
 }
 
-TEST_CASE("a repeated program is two programs") {
+TEST_CASE("a repeated program counts as two programs") {
   const std::string bytes = Nvrtc().SerializeAsString();
   const auto result = Read(bytes + bytes);
   REQUIRE_FALSE(result.ok());
@@ -335,7 +335,7 @@ TEST_CASE("names and options that are not UTF-8 are accepted unchanged") {
   CHECK(program.headers.at(0).name == "\xE9.h");
 }
 
-TEST_CASE("a build inside another message is decoded among its other fields") {
+TEST_CASE("a build inside another message is decoded, and the other fields are skipped") {
   v1::BuildManyRequest message;
   message.set_tag(7);
   *message.mutable_build() = Nvrtc();
@@ -369,7 +369,7 @@ Blob Upload(const std::string& contents) {
   return {"", std::string(cccl_cache::Sha256(contents).View())};
 }
 
-TEST_CASE("texts and contents are passed on, and counted") {
+TEST_CASE("texts and contents are returned, and their bytes are counted") {
   Scene scene;
   CHECK(scene.fields.Name("name", "k.cu") == "k.cu");
   CHECK(scene.fields.Option("option", "-G") == "-G");
@@ -379,7 +379,7 @@ TEST_CASE("texts and contents are passed on, and counted") {
   CHECK(scene.fields.bytes() == 4 + 2 + 4 + 8);
 }
 
-TEST_CASE("all contents together have a bound, uploads among them") {
+TEST_CASE("the size of all contents together is limited, uploads included") {
   Scene scene;
   static_cast<void>(scene.fields.Contents("a", {std::string(12, 'x'), ""}));
   CHECK_FALSE(scene.fields.error());
@@ -389,7 +389,7 @@ TEST_CASE("all contents together have a bound, uploads among them") {
   CHECK(scene.Wrong().starts_with("c: source, headers and inputs together are larger than 20"));
 }
 
-TEST_CASE("contents are inline or uploaded, and a digest has 32 bytes") {
+TEST_CASE("contents both inline and uploaded are refused, and so is a short digest") {
   Scene both;
   Blob blob = Upload(kUploaded);
   blob.inline_bytes = "x";

@@ -39,8 +39,7 @@ TEST_CASE("a container is identified by its control group and the first mount at
   CHECK(mark->root == "25 0:27 /layer my\\040source");
 }
 
-TEST_CASE(
-    "a container without a control group or a complete line of its root can't be identified") {
+TEST_CASE("a container without a control group or a complete root mount can't be identified") {
   const std::string mounts = kMounts;
   CHECK_FALSE(MarkOf("", mounts));
   CHECK_FALSE(MarkOf(std::string(70'000, 'a'), mounts));
@@ -61,7 +60,7 @@ TEST_CASE("each uid of each container has a unique number, which no user of the 
   CHECK(Identified(containers, Container(1, "26 0:28 / overlay")).uid != root);
 }
 
-TEST_CASE("a container's own claims about its users do not count on the node") {
+TEST_CASE("a user of a container gets no groups, rights or files of the node") {
   Containers containers;
   const Peer peer = Identified(containers, Container(1));
   CHECK(peer.groups.empty());
@@ -79,7 +78,7 @@ TEST_CASE("all users and mounts of a control group are one account") {
   CHECK(containers.AccountOf(Identified(containers, Container(1)).uid) == one);
 }
 
-TEST_CASE("all control groups of the sessions of a user of the node are one account") {
+TEST_CASE("the control groups of all sessions of a node user are one account") {
   Containers containers;
   const auto of = [&](const std::string& path) {
     return Identified(containers, {{"0::" + path + "\n", "r"}});
@@ -94,7 +93,7 @@ TEST_CASE("all control groups of the sessions of a user of the node are one acco
               of("/user.slice/user-x.slice/b").account());
 }
 
-TEST_CASE("an account has the path to its control group") {
+TEST_CASE("an account has numbers for the outermost eight of its control groups") {
   Containers containers;
   const auto way_of = [&](const std::string& path) {
     const std::string group = "7:pids:/\n4:memory:/pods\n1:name=systemd:/\n0::" + path + "\n";
@@ -121,7 +120,7 @@ TEST_CASE("users of unidentified containers own nothing, and share one account")
   CHECK(Identified(containers, Container(1), kOverflowUid).uid == kOverflowUid);
 }
 
-TEST_CASE("the least recently seen container without connections gives way to a new one") {
+TEST_CASE("a new container replaces the least recently used one without connections") {
   Containers containers({.accounts = 2, .users_per_account = 2});
   const Peer first = Identified(containers, Container(1));
   const Peer second = Identified(containers, Container(2));
@@ -140,7 +139,7 @@ TEST_CASE("the least recently seen container without connections gives way to a 
   CHECK(Identified(containers, Container(4)).account() != Account::OfUntoldContainers());
 }
 
-TEST_CASE("a container that makes control groups takes no accounts of containers with few") {
+TEST_CASE("a container with many control groups does not evict accounts of other containers") {
   Containers containers({.accounts = 32, .users_per_account = 2});
   std::vector<uid_t> others;
   for (int i = 0; i < 16; ++i) others.push_back(Identified(containers, Container(i)).uid);
@@ -159,7 +158,7 @@ TEST_CASE("a container that makes control groups takes no accounts of containers
   for (int i = 0; i < 16; ++i) CHECK(Identified(containers, Container(i)).uid == others[i]);
 }
 
-TEST_CASE("control groups of one container give way to each other by their last use") {
+TEST_CASE("a new account replaces one below the control group with the most accounts") {
   Containers containers({.accounts = 32, .users_per_account = 2});
   const Peer old = Identified(containers, Container(1));
   for (int i = 0; i < 31; ++i) {
@@ -172,7 +171,7 @@ TEST_CASE("control groups of one container give way to each other by their last 
   CHECK(Identified(containers, Container(1)).uid == old.uid);
 }
 
-TEST_CASE("the memory for a container does not grow with the name of its control group") {
+TEST_CASE("the memory for a container does not grow with its control group's path") {
   const auto bytes_of = [](size_t length) {
     const size_t before = AllocatedBytes();
     Containers containers;
@@ -186,7 +185,7 @@ TEST_CASE("the memory for a container does not grow with the name of its control
   CHECK(bytes_of(4'000) < few + few / 4);
 }
 
-TEST_CASE("an account's least recently seen user without connections gives way to a new one") {
+TEST_CASE("a new user replaces its account's least recently used one without connections") {
   Containers containers({.accounts = 2, .users_per_account = 2});
   const uid_t first = Identified(containers, Container(1), 1).uid;
   const uid_t second = Identified(containers, Container(1), 2).uid;
@@ -198,12 +197,12 @@ TEST_CASE("an account's least recently seen user without connections gives way t
   CHECK(second != third);
 }
 
-TEST_CASE("a container that uses up its numbers leaves some to others") {
+TEST_CASE("a container that uses up its numbers leaves some to other containers") {
   Containers containers({.accounts = 4, .users_per_account = 2, .numbers = 1000});
   const auto used_up_by = [&](const std::string& name) {
     uid_t uid = 0;
     const auto next = [&] {
-      // Every second one has a control group below its own.
+      // Every second user is in a control group below the container's own.
       const std::string below = uid % 2 == 0 ? "" : "/" + std::to_string(uid);
       return Identified(containers, ContainerMark{"0::/pods/" + name + below + "\n", "r"}, ++uid);
     };

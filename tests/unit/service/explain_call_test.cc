@@ -61,7 +61,7 @@ TEST_CASE("a key is explained to the requesting uid") {
   CHECK(Ask(running, request).status.ok());
 }
 
-TEST_CASE("a build is explained, now or later, and errors have their names") {
+TEST_CASE("a build is explained at once or later, and an error keeps its name") {
   RunningServer running;
   running.builder.explain_build = [](const cccl_cache::BuildRequest& request, const Peer& peer) {
     Explanation explanation;
@@ -86,7 +86,7 @@ TEST_CASE("a build is explained, now or later, and errors have their names") {
   CHECK(Ask(running, Kernel()).status.ok());
 }
 
-TEST_CASE("a caller that leaves while files hang is released, and the late answer dropped") {
+TEST_CASE("a caller that leaves ends its question, and the late answer is dropped") {
   RunningServer running;
   const Answer answer = Ask(running, Kernel(), std::chrono::seconds(1));
   CHECK(answer.status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED);
@@ -117,7 +117,7 @@ TEST_CASE("the bytes of a question count until it is answered") {
   CHECK(Ask(running, request).status.ok());
 }
 
-TEST_CASE("a key of a build in progress costs the bytes of that build") {
+TEST_CASE("a question about a key counts the bytes of the build in progress") {
   ServiceLimits limits;
   limits.bytes_in_flight_per_uid = 1500;
   RunningServer running(limits);
@@ -149,7 +149,7 @@ v1::ExplainRequest ExplainRequestKernel() {
   return request;
 }
 
-TEST_CASE("a question has a key or a build") {
+TEST_CASE("a question about a key or a build is decoded") {
   v1::ExplainRequest request;
   request.set_key(cccl_cache::Sha256("key").Hex());
   const auto key = Read(request.SerializeAsString());
@@ -162,7 +162,7 @@ TEST_CASE("a question has a key or a build") {
   CHECK(build->build.bytes == 6);
 }
 
-TEST_CASE("a question with neither, both, or an invalid key is refused") {
+TEST_CASE("a question with neither key nor build, both, or an invalid key is refused") {
   v1::ExplainRequest both = ExplainRequestKernel();
   both.set_key(cccl_cache::Sha256("key").Hex());
   v1::ExplainRequest short_key;
@@ -188,7 +188,7 @@ TEST_CASE("a build inside an explain request has the limits of a build") {
   CHECK(Read(half + "\x18\x01").ok());  // a field that this version does not know
 }
 
-TEST_CASE("an explanation is sent field by field") {
+TEST_CASE("every field of an explanation is sent") {
   using std::chrono::milliseconds;
   Explanation explanation;
   explanation.verdict = Verdict::kEvicted;

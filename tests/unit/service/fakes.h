@@ -47,13 +47,13 @@ class FakeBuilder final : public Builder {
  public:
   using Answerer = std::function<Result<BuildAnswer>(const cccl_cache::BuildRequest&, const Peer&)>;
 
-  /// Answers at once from now on; null: lets the callers wait.
+  /// From now on, answers each build at once. If `answerer` is null, builds wait for AnswerAll().
   void AnswerWith(Answerer answerer) {
     std::lock_guard lock(mutex_);
     answerer_ = std::move(answerer);
   }
 
-  /// Calls this for each build from now on instead of answering.
+  /// From now on, calls `later` for each build instead of answering it.
   using Later = std::function<void(const Caller&, Done)>;
   void AnswerLater(Later later) {
     std::lock_guard lock(mutex_);
@@ -90,11 +90,11 @@ class FakeBuilder final : public Builder {
     changed_.notify_all();
   }
 
-  /// Returns the explanation of keys and builds. Without it the caller waits.
+  /// Return the explanation of a key or a build. If null, the caller waits for AnswerQuestions().
   std::function<Explanation(const cccl_cache::DigestPrefix&, uid_t)> explain_key;
   std::function<Result<Explanation>(const cccl_cache::BuildRequest&, const Peer&)> explain_build;
 
-  /// The build of every key, if one is in progress.
+  /// The build in progress of every key; null if there is none.
   std::shared_ptr<const cccl_cache::BuildRequest> in_progress;
 
   Result<std::shared_ptr<const cccl_cache::BuildRequest>> RequestOf(const cccl_cache::DigestPrefix&,
@@ -235,7 +235,7 @@ class FakeToolchains final : public Toolchains {
   std::vector<ToolchainPtr> Present() override { return present; }
   std::vector<RejectedToolchain> Rejected() override { return rejected; }
 
-  /// Ends the requested looks.
+  /// Calls all callbacks that WhenKnown() has received.
   void FinishLooking() {
     std::vector<std::function<void()>> looking;
     {
@@ -251,7 +251,7 @@ class FakeToolchains final : public Toolchains {
 
   std::vector<ToolchainPtr> present;
   std::map<uint32_t, ToolchainPtr> by_driver;  ///< the selected toolchain by the driver's version
-  std::atomic<bool> changed = false;           ///< since the last look
+  std::atomic<bool> changed = false;           ///< whether a toolchain changed since the last scan
   std::vector<RejectedToolchain> rejected;
   std::atomic<bool> looked = true;
 

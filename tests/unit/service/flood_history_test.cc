@@ -38,7 +38,7 @@ TEST_CASE("a user pauses ever longer after repeated cut-offs") {
   }
 }
 
-TEST_CASE("a user's connections are bounded at once and in a second, independent of others") {
+TEST_CASE("a user's connections are limited at once and per second, independent of other users") {
   History history;
   const auto count = [&history] {
     int connections = 0;
@@ -51,14 +51,14 @@ TEST_CASE("a user's connections are bounded at once and in a second, independent
   CHECK(count() == 1'000);
 }
 
-TEST_CASE("another user is not affected") {
+TEST_CASE("a user's cut-offs do not affect another user") {
   History history;
   history.CutOff(10);
   CHECK_FALSE(history.MayConnect());
   CHECK(history.MayConnect(kUser + 1));
 }
 
-TEST_CASE("a cut-off uid pauses alone, and after many uids the whole account") {
+TEST_CASE("a cut-off uid pauses alone; after many such uids the whole account pauses") {
   History history;
   const auto may_connect = [&history](uid_t uid) {
     return history.floods.Admit(Account::OfNameless(), uid) != nullptr;
@@ -87,7 +87,7 @@ TEST_CASE("cut-offs are forgotten after two minutes without one") {
   CHECK(history.MayConnect());
 }
 
-TEST_CASE("connections of one user share an allowance while one of them is open") {
+TEST_CASE("the connections of a user share their traffic while one of them is open") {
   History history;
   const auto first = history.floods.Admit(Account(kUser), kUser);
   history.now += 1'000s;

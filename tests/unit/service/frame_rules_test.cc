@@ -20,7 +20,7 @@ namespace {
 
 using std::chrono_literals::operator""s;
 
-/// A connection with its user's allowance and a clock that the test sets.
+/// A connection with the traffic of its user and a clock that the test sets.
 struct Client {
   FrameRules::Clock::time_point now{1'000s};
   std::shared_ptr<UserTraffic> of_user;
@@ -41,14 +41,14 @@ struct Client {
   void Answer(std::string_view bytes) {
     rules.Sent({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
   }
-  /// Returns how many of many calls it may have open, from this stream on.
+  /// Returns how many of 20,000 new calls break no rule. The first one has this stream number.
   int CountOpened(uint32_t stream = 1) {
     for (int i = 0; i < 20'000; ++i, stream += 2) {
       if (!Open(stream)) return i;
     }
     return 20'000;
   }
-  /// Returns how many of many such frames are accepted.
+  /// Returns how many of 20,000 such frames break no rule.
   int CountTaken(const std::string& frame) {
     for (int i = 0; i < 20'000; ++i) {
       if (!Send(frame)) return i;
@@ -115,7 +115,7 @@ TEST_CASE("a continuation without a header block breaks the rules") {
   CHECK_FALSE(client.Send(Frame(kContinuationFrame, kEndOfHeaders, 10)));
 }
 
-TEST_CASE("frames without cost for the client are bounded at once and over time") {
+TEST_CASE("frames that cost the client nothing are limited at once and per second") {
   for (const FrameType type : {kPriorityFrame, kResetFrame, kSettingsFrame, kPushFrame, kPingFrame,
                                kGoawayFrame, kUnknownFrame}) {
     Client client;
@@ -143,13 +143,13 @@ TEST_CASE("a client may ping for each answer that it reads") {
   CHECK(client.CountTaken(Frame(kPingFrame, 0, 8)) == 64 + 2'000);
 }
 
-TEST_CASE("empty continuations of one header block are bounded") {
+TEST_CASE("empty CONTINUATION frames of one header block are limited") {
   Client client;
   REQUIRE(client.Send(Frame(kHeadersFrame, 0, 10)));
   CHECK(client.CountTaken(Frame(kContinuationFrame, 0, 0)) == 2'000);
 }
 
-TEST_CASE("all connections of a user may cancel a bounded number of calls at once") {
+TEST_CASE("the calls that a user's connections cancel at once are limited in total") {
   Client first;
   CHECK(first.CountTaken(Frame(kResetFrame, 0, 0)) == 2'000);
   int taken = 2'000;
@@ -182,7 +182,7 @@ TEST_CASE("a message in frames of one byte each is cut off, one in frames of 64 
   CHECK(small.CountTaken(Frame(kDataFrame, 0, 64)) == 20'000);
 }
 
-TEST_CASE("unsolicited empty messages are cut off, answers to the server are not") {
+TEST_CASE("many empty messages are cut off, unless each answers a message of the server") {
   Client client;
   REQUIRE(client.Open());
   const int taken = client.CountTaken(Frame(kDataFrame, 0, MessagePrefix(0)));
@@ -206,7 +206,7 @@ TEST_CASE("small frames at a low rate are always accepted") {
   }
 }
 
-TEST_CASE("a message may announce at most the limit") {
+TEST_CASE("a message that announces more than the limit is cut off") {
   const auto limit = static_cast<uint32_t>(TrafficLimits{}.message_bytes);
   for (const uint32_t size : {limit, limit + 1, ~uint32_t{0}}) {
     const std::string messages = MessagePrefix(3) + "abc" + MessagePrefix(0) + MessagePrefix(size);
@@ -233,12 +233,12 @@ TEST_CASE("interleaved messages of two calls are counted separately") {
   }
 }
 
-TEST_CASE("a connection may have a bounded number of calls without an answer") {
+TEST_CASE("the unanswered calls of a connection are limited") {
   Client client;
   CHECK(client.CountOpened() == FrameRules::kMaxOpenCalls);
 }
 
-TEST_CASE("a call that was answered, reset or refused may be followed by another") {
+TEST_CASE("a call that was answered, reset or refused no longer counts as open") {
   const std::vector<std::string> ends_by_server = {
       Frame(kHeadersFrame, kEndOfHeaders | kEndOfStream, 50), Frame(kDataFrame, kEndOfStream, 0),
       Frame(kResetFrame, 0, 4)};
@@ -266,14 +266,14 @@ TEST_CASE("data of a call that was answered breaks no rule") {
   CHECK(client.CountTaken(Frame(kDataFrame, 0, 1)) == 2'000);
 }
 
-TEST_CASE("header blocks that open no call are bounded, trailers of an open one are not") {
+TEST_CASE("header blocks that open no call are limited, trailers of open calls are not") {
   Client client;
   REQUIRE(client.Open(3));
   CHECK(client.CountTaken(Frame(kHeadersFrame, kEndOfHeaders, 10, 3)) == 20'000);
   CHECK(client.CountTaken(Frame(kHeadersFrame, kEndOfHeaders, 10, 1)) == 2'000);
 }
 
-TEST_CASE("calls that end with their connection count as cancelled, even late ones") {
+TEST_CASE("calls that end with their connection, or arrive later, count as cancelled") {
   Client client;
   int dropped = client.CountOpened();
   client.rules.End(client.now);
@@ -286,7 +286,7 @@ TEST_CASE("calls that end with their connection count as cancelled, even late on
   CHECK(client.of_user->Connect(client.now + 1s));
 }
 
-TEST_CASE("a user that cancelled more calls than allowed waits until the excess is paid off") {
+TEST_CASE("a user that cancelled too many calls can't connect until the rate limit allows it") {
   std::vector<std::unique_ptr<Client>> clients;
   clients.push_back(std::make_unique<Client>());
   const auto of_user = clients.front()->of_user;
@@ -308,7 +308,7 @@ TEST_CASE("the credit of a large message does not allow many small frames") {
   CHECK(taken < 4'500);
 }
 
-TEST_CASE("all connections of a user may have a bounded number of calls without an answer") {
+TEST_CASE("the unanswered calls of all connections of a user are limited in total") {
   const auto most = static_cast<int>(TrafficLimits{}.open_calls);
   std::vector<std::unique_ptr<Client>> clients;
   clients.push_back(std::make_unique<Client>());
@@ -321,11 +321,11 @@ TEST_CASE("all connections of a user may have a bounded number of calls without 
   CHECK(opened == most);
   CHECK(Client().Open());  // of another user
 
-  SECTION("an answer makes room for one") {
+  SECTION("an answer makes room for one call") {
     clients.front()->Answer(Frame(kHeadersFrame, kEndOfHeaders | kEndOfStream, 50));
     CHECK(Client(of_user).CountOpened() == 1);
   }
-  SECTION("a connection that ends makes room as its calls are paid off, once they are freed") {
+  SECTION("an ended connection makes room at the rate of cancelled calls, once they are freed") {
     const auto end = clients.front()->now;
     const auto opened_later = [&](std::chrono::milliseconds later) {
       Client next(of_user);
@@ -352,7 +352,8 @@ TEST_CASE("calls received after the end of their connection count until they are
   CHECK(of_user->OpenCall(now + 3'600s));
 }
 
-/// Returns after how many bytes a rule is broken if the conversation comes in such pieces.
+/// Sends the conversation in pieces that end at these cuts. Returns the end of the piece that
+/// breaks a rule, or none if no piece does.
 std::optional<size_t> Judge(const std::string& conversation, const std::vector<size_t>& cuts) {
   const FrameRules::Clock::time_point now{};
   FrameRules rules(std::make_shared<UserTraffic>(TrafficLimits{}, now), now);

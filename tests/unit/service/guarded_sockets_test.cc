@@ -63,7 +63,7 @@ const std::string kGood = kPreface + Frame(kHeadersFrame, kEndOfHeaders, 100);
 const std::string kBad =
     kPreface + Frame(kHeadersFrame, 0, 9'000) + Frame(kContinuationFrame, kEndOfHeaders, 9'000);
 
-TEST_CASE("bytes that break a rule are not handed over, and the client is cut off") {
+TEST_CASE("bytes that break a rule are not received, and the client is cut off") {
   for (const size_t piece : {size_t{7}, size_t{1 << 10}, size_t{256 << 10}}) {
     const Pair pair;
     const auto guarded = Guard(pair);
@@ -100,7 +100,7 @@ TEST_CASE("a socket that is not guarded receives anything") {
   CHECK(Receive(pair.served.get(), 256 << 10) == static_cast<ssize_t>(kBad.size()));
 }
 
-TEST_CASE("a socket with the number of an earlier guarded one receives anything") {
+TEST_CASE("a new socket with the descriptor number of a guarded one receives anything") {
   Pair pair;
   const auto guarded = Guard(pair);
   const Pair other;
@@ -110,7 +110,7 @@ TEST_CASE("a socket with the number of an earlier guarded one receives anything"
   CHECK(guarded->broken() == nullptr);
 }
 
-TEST_CASE("sent frames are seen, and an answered call makes room for another") {
+TEST_CASE("the rules see sent frames, and an answered call makes room for a new one") {
   const Pair pair;
   const auto user =
       std::make_shared<UserTraffic>(TrafficLimits{.open_calls = 1}, FrameRules::Clock::now());
@@ -130,7 +130,7 @@ TEST_CASE("sent frames are seen, and an answered call makes room for another") {
   CHECK(user->OpenCall(FrameRules::Clock::now()));
 }
 
-TEST_CASE("a forked child can send even if another thread held the lock") {
+TEST_CASE("a forked child can send even if a thread of its parent held the lock") {
   const Pair pair;
   const auto guarded = Guard(pair);
   std::jthread busy([&pair](const std::stop_token& stop) {
@@ -166,7 +166,7 @@ TEST_CASE("calls of an ended connection count until the server closes its socket
   const auto later = FrameRules::Clock::now() + std::chrono::seconds(1);
   CHECK_FALSE(guarded->ReleaseIfClosed());
   CHECK_FALSE(user->OpenCall(later));
-  // Another socket gets the number.
+  // Another socket gets the descriptor number.
   const Pair other;
   REQUIRE(dup2(other.served.get(), pair.served.get()) == pair.served.get());
   CHECK(guarded->ReleaseIfClosed());
@@ -206,7 +206,7 @@ TEST_CASE("a server that sends otherwise than by sendmsg fails the check at star
   CHECK_FALSE(checked.ok());
 }
 
-TEST_CASE("a server that ends the connection unasked fails the check at start") {
+TEST_CASE("a server that closes the connection at once fails the check at start") {
   const Status checked = CheckThatSocketsAreGuarded([](FileDescriptor socket) { socket.Close(); },
                                                     std::chrono::seconds(20));
   CHECK_FALSE(checked.ok());

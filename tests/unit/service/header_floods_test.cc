@@ -14,7 +14,7 @@
 namespace cccl_cache::daemon::header_floods_test {
 namespace {
 
-/// The beginning of a field of 1 MiB, for whose end gRPC waits.
+/// The beginning of a header field of 1 MiB. gRPC waits for its end.
 const std::string kUnfinishedField("\0\1x\x7f\x81\xff\x3f", 7);
 
 /// Returns the fields of a call of Build in HPACK.
@@ -57,7 +57,7 @@ TEST_CASE("a client that sends an endless header block is cut off, counted and r
   CHECK(BuildOver(*stub) == "cubin");
 }
 
-TEST_CASE("a client that announces a huge message is cut off without a pause") {
+TEST_CASE("a client that announces a huge message is cut off, and may reconnect at once") {
   RunningServer running;
   const std::string sent = kPreface + Frame(kSettingsFrame, 0, "") +
                            Frame(kHeadersFrame, kEndOfHeaders, CallFields()) +

@@ -27,7 +27,7 @@ TEST_CASE("a watcher gets the state at once, then each change") {
   CHECK(health.serving());
 }
 
-TEST_CASE("a problem ends the readiness, not the service") {
+TEST_CASE("a problem makes the daemon not ready, but it keeps serving") {
   Health health;
   RecordingWatcher watcher;
   health.Add(watcher);
@@ -54,7 +54,7 @@ TEST_CASE("a removed watcher gets nothing more") {
   CHECK(watcher.heard == "+");
 }
 
-TEST_CASE("the end stops present and later watchers") {
+TEST_CASE("Stop ends present and later watchers") {
   Health health;
   RecordingWatcher early;
   health.Add(early);

@@ -127,7 +127,7 @@ TEST_CASE("a directory of another user is refused", "[root]") {
   ErrorOf({directory.path() + "/socket", 0600, {}}, ErrorCode::kDenied);
 }
 
-TEST_CASE("the user's own links are followed once, and the path is the resolved one") {
+TEST_CASE("a symlink of the same user is followed, and the socket has the resolved path") {
   TemporaryDirectory directory;
   std::filesystem::create_directory(directory.path() + "/real");
   std::filesystem::create_directory_symlink(directory.path() + "/real", directory.path() + "/link");
@@ -136,7 +136,7 @@ TEST_CASE("the user's own links are followed once, and the path is the resolved 
   CHECK(socket->path() == directory.path() + "/real/new/socket");
 }
 
-TEST_CASE("a socket is made behind a link to a directory with a path too long for an address") {
+TEST_CASE("a socket keeps the path with a symlink if the resolved one is too long") {
   TemporaryDirectory directory;
   const std::string deep = directory.path() + "/" + std::string(100, 'd');
   std::filesystem::create_directory(deep);
@@ -147,7 +147,7 @@ TEST_CASE("a socket is made behind a link to a directory with a path too long fo
   CHECK(std::filesystem::is_socket(deep + "/socket"));
 }
 
-TEST_CASE("nothing is made behind another user's link", "[root]") {
+TEST_CASE("nothing is made behind another user's symlink", "[root]") {
   RequireRoot();
   TemporaryDirectory directory;
   std::filesystem::create_directory(directory.path() + "/real");
@@ -157,7 +157,7 @@ TEST_CASE("nothing is made behind another user's link", "[root]") {
   CHECK(std::filesystem::is_empty(directory.path() + "/real"));
 }
 
-TEST_CASE("a forbidden group of the socket is named, and nothing is left behind", "[root]") {
+TEST_CASE("the error about a forbidden group names it, and no socket file is left", "[root]") {
   RequireRoot();
   constexpr uid_t kStranger = 12345;
   constexpr gid_t kOthers = 54321;
@@ -175,7 +175,7 @@ TEST_CASE("a forbidden group of the socket is named, and nothing is left behind"
   CHECK(std::filesystem::is_empty(own));
 }
 
-TEST_CASE("a directory that can't be made is an error with the way out") {
+TEST_CASE("a directory that can't be made is an error with the remedy") {
   const std::string message = ErrorOf({"/proc/nowhere/socket", 0600, {}}, ErrorCode::kUnavailable);
   CHECK(message.find("choose another directory") != std::string::npos);
 }
@@ -189,7 +189,7 @@ TEST_CASE("a file that is no socket is left alone") {
   CHECK(std::filesystem::file_size(path) == 8);
 }
 
-TEST_CASE("a path that cannot be a socket's is refused with the reason") {
+TEST_CASE("a path that is relative or too long is refused with the reason") {
   CHECK(ErrorOf({"relative", 0600, {}}, ErrorCode::kInvalidRequest).find("absolute") !=
         std::string::npos);
   CHECK(ErrorOf({"/" + std::string(200, 'x'), 0600, {}}, ErrorCode::kInvalidRequest)
@@ -226,8 +226,8 @@ TEST_CASE("a socket that clients don't find at its path reports the problem") {
   CHECK(socket->Problem().empty());
 }
 
-/// FromSystemd takes descriptors from 3 on, which this process uses otherwise, so it runs in a
-/// child. The child's exit code is the result.
+/// Runs FromSystemd in a child, because it takes the descriptors from 3 on, which this process uses
+/// for other files. Returns the child's exit code.
 int FromSystemdInChild(const std::string& path, const std::string& count, int type,
                        const std::string& name = "cccl-cached.socket",
                        bool for_containers = false) {
@@ -290,17 +290,17 @@ bool TakesTwo(const std::string& names) {
   return WEXITSTATUS(status) == 0;
 }
 
-TEST_CASE("a listening socket that systemd hands over is taken") {
+TEST_CASE("a listening socket that systemd hands over is used") {
   TemporaryDirectory directory;
   CHECK(FromSystemdInChild(directory.path() + "/socket", "1", SOCK_STREAM) == 0);
 }
 
-TEST_CASE("a socket that systemd hands over under the name container has no administrators") {
+TEST_CASE("a socket that systemd hands over under the name container is for containers") {
   TemporaryDirectory directory;
   CHECK(FromSystemdInChild(directory.path() + "/c", "1", SOCK_STREAM, "container", true) == 0);
 }
 
-TEST_CASE("several sockets of systemd have one name of the node; all others are named container") {
+TEST_CASE("each of several sockets of systemd is named container or like its unit") {
   for (const char* wrong : {"cccl-cached.socket:containers", "containers:container", "container",
                             "cccl-cached.socket:other.socket", "cccl-cached.socket:"}) {
     CHECK_FALSE(TakesTwo(wrong));
@@ -311,8 +311,7 @@ TEST_CASE("several sockets of systemd have one name of the node; all others are 
   }
 }
 
-TEST_CASE(
-    "the directory of a socket for containers neither is nor contains one of the daemon's places") {
+TEST_CASE("the directory of a socket for containers has no other socket or private place") {
   const TemporaryDirectory directory;
   const auto apart = [&](const std::string& node, const std::string& containers,
                          const std::string& place) {
@@ -366,12 +365,12 @@ TEST_CASE("mounts in the directory of a socket for containers are found") {
     if (bind("b", "c") != 0 || apart("c/key") || !apart("key")) wrong |= 4;
     umount((directory / "c").c_str());
     if (apart_beside("state/part", "state") || !apart_beside("own", "state")) wrong |= 8;
-    // A directory on another file system, and one on a file system inside of that.
+    // A directory of another file system that is mounted below the private place.
     if (mount("none", (directory / "state/part").c_str(), "tmpfs", 0, nullptr) != 0) wrong |= 16;
     std::filesystem::create_directory(directory / "state/part/below");
     if (apart_beside("state/part/below", "state") || !apart_beside("own", "state")) wrong |= 32;
     umount((directory / "state/part").c_str());
-    // The directory of the socket itself.
+    // A part of the private place that is mounted over the socket's own directory.
     if (bind("state/part/deep", "b") != 0 || apart("state") || !apart("own")) wrong |= 64;
     _exit(wrong);
   }
@@ -386,7 +385,7 @@ TEST_CASE("descriptors that are not listening Unix stream sockets are refused") 
   CHECK(FromSystemdInChild(directory.path() + "/many", "100000", SOCK_STREAM) == 91);
 }
 
-TEST_CASE("sockets that were handed to another process are not taken") {
+TEST_CASE("sockets that were handed to another process are not used") {
   setenv("LISTEN_FDS", "1", 1);
   setenv("LISTEN_PID", "1", 1);
   auto sockets = ListeningSocket::FromSystemd();

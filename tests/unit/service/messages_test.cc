@@ -28,7 +28,7 @@ struct Told {
   grpc::Status status;
 };
 
-TEST_CASE("each error has the status that stock clients know, and its own name beside it") {
+TEST_CASE("each error has a status of gRPC, and its own name as a trailer") {
   const std::pair<ErrorCode, grpc::StatusCode> codes[] = {
       {ErrorCode::kInvalidRequest, grpc::StatusCode::INVALID_ARGUMENT},
       {ErrorCode::kToolchainNotFound, grpc::StatusCode::FAILED_PRECONDITION},
@@ -50,19 +50,19 @@ TEST_CASE("each error has the status that stock clients know, and its own name b
   }
 }
 
-TEST_CASE("an error names the request as the log does") {
+TEST_CASE("the text of an error has the request id in the form of the log") {
   Error error{ErrorCode::kOverloaded, "full"};
   error.request_id = 0x69abc;
   CHECK(Told(error).status.error_message() == "full [request 69abc]");
 }
 
-TEST_CASE("a retry time is a trailer where it makes sense") {
+TEST_CASE("the retry time of an error is a trailer") {
   Error error{ErrorCode::kOverloaded, "full"};
   error.retry_after = std::chrono::milliseconds(250);
   CHECK(Told(error).Trailer("cccl-retry-ms") == "250");
 }
 
-TEST_CASE("a long text is cut, and invalid UTF-8 replaced") {
+TEST_CASE("a long error text is cut, and invalid UTF-8 is replaced") {
   const Told told(Error{ErrorCode::kDenied, "\xff" + std::string(5'000, 'x')});
   CHECK(told.status.error_message() == "?" + std::string(kMaxErrorText - 1, 'x'));
 }

@@ -9,7 +9,7 @@
 namespace cccl_cache::daemon::peer_servers_test {
 namespace {
 
-/// A server whose end waits until the test allows it.
+/// A server whose destructor waits until the test lets it go.
 class SlowServer {
  public:
   SlowServer(std::shared_future<void> let_go, std::string name, std::string& ended)
@@ -27,7 +27,7 @@ class SlowServer {
   std::string& ended_;
 };
 
-TEST_CASE("no caller waits for a server that ends slowly, and later ones keep their order") {
+TEST_CASE("Add does not wait for a slow server, and servers end in the order of Add") {
   std::string ended;
   std::promise<void> go;
   const std::shared_future<void> let_go = go.get_future();
@@ -42,7 +42,7 @@ TEST_CASE("no caller waits for a server that ends slowly, and later ones keep th
   CHECK(ended == "abc");
 }
 
-TEST_CASE("the end waits for all servers, also for queued ones") {
+TEST_CASE("the destructor waits for all servers, including queued ones") {
   std::string ended;
   std::promise<void> go;
   const std::shared_future<void> let_go = go.get_future();
@@ -55,7 +55,7 @@ TEST_CASE("the end waits for all servers, also for queued ones") {
   CHECK(ended == "ab");
 }
 
-TEST_CASE("without ending servers there is no wait") {
+TEST_CASE("WaitForAll returns at once if no server is ending") {
   RetiredServers retired;
   retired.WaitForAll();
   CHECK(retired.Count() == 0);

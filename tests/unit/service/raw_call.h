@@ -17,7 +17,8 @@ struct RawAnswer {
   std::string error;    ///< the trailer cccl-error
 };
 
-/// A call on its own connection that sends one message, valid or not, and waits for the call's end.
+/// Calls the method on a new connection with one message, which may be invalid, and waits for the
+/// end of the call.
 [[nodiscard]] RawAnswer CallRaw(const RunningServer& running, const std::string& method,
                                 const std::string& message);
 

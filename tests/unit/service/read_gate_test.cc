@@ -50,7 +50,7 @@ TEST_CASE("a user with all its turns blocks neither newcomers nor root") {
   CHECK(Reading(root) == 1);
 }
 
-TEST_CASE("many users together receive at most the total bound of messages") {
+TEST_CASE("many users together read at most as many messages as the total limit") {
   ReadGate gate({32, 32});
   std::deque<Reader> readers(280);
   for (uid_t uid = 1; uid <= 140; ++uid) {
@@ -59,7 +59,7 @@ TEST_CASE("many users together receive at most the total bound of messages") {
   CHECK(Reading(readers) == 30);
 }
 
-TEST_CASE("a reader above the total bound reads when another user leaves") {
+TEST_CASE("a reader above the total limit may read after another user's readers leave") {
   ReadGate gate({4, 3});
   std::deque<Reader> first(2);
   for (Reader& reader : first) gate.Enter(Account(1), reader);
@@ -70,7 +70,7 @@ TEST_CASE("a reader above the total bound reads when another user leaves") {
   CHECK(Reading(second) == 2);
 }
 
-TEST_CASE("users that fill the gate for long lose turns to a user without one") {
+TEST_CASE("slow readers are ended while they keep another user from reading at all") {
   ReadGate gate({16, 16});
   std::deque<Reader> slow(100);
   for (uid_t uid = 1; uid <= 100; ++uid) gate.Enter(Account(uid), slow[uid - 1]);
@@ -84,7 +84,7 @@ TEST_CASE("users that fill the gate for long lose turns to a user without one") 
   CHECK(given_up() == 15);
 }
 
-TEST_CASE("a reader may take its time as long as each user has a turn") {
+TEST_CASE("slow readers are not ended while each user has a turn") {
   ReadGate gate({16, 16});
   std::deque<Reader> readers(16);
   for (Reader& reader : readers) gate.Enter(Account(1), reader);
@@ -106,7 +106,7 @@ TEST_CASE("a reader that withdraws from the queue is not called, and the others 
   CHECK_FALSE(gate.Withdraw(Account(1), readers[2]));
 }
 
-TEST_CASE("the last reader that withdraws leaves nothing behind") {
+TEST_CASE("a user whose only reader withdrew can read again") {
   ReadGate gate({1, 1});
   Reader first;
   Reader second;

@@ -136,7 +136,7 @@ TEST_CASE("an artifact that does not fit is announced without its bytes") {
   CHECK(reply.artifacts(1).contents() == std::string(100, 'p'));
 }
 
-TEST_CASE("chunks together are the artifacts, none larger than 1 MiB") {
+TEST_CASE("the chunks together have all artifacts, and none is larger than 1 MiB") {
   using Kind = cccl_cache::ArtifactKind;
   std::string large(2'500'000, '\0');
   for (size_t i = 0; i < large.size(); ++i) large[i] = static_cast<char>(i * 7);

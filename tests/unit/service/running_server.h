@@ -18,7 +18,7 @@
 
 namespace cccl_cache::daemon {
 
-/// A Server over fakes on its own socket.
+/// A Server on its own socket, whose other parts are fakes.
 class RunningServer {
  public:
   explicit RunningServer(ServiceLimits limits = {}, Deposits::Options deposit_options = {});
@@ -28,7 +28,7 @@ class RunningServer {
   [[nodiscard]] std::shared_ptr<grpc::Channel> Connect() const;
   [[nodiscard]] std::unique_ptr<cccl_cache::v1::Build::Stub> BuildStub() const;
 
-  Budget budget;  ///< before the builder, whose builds may have shares of it
+  Budget budget;  ///< declared before the builder, because builds may hold shares of it
   FakeBuilder builder;
   FakeToolchains toolchains;
   FakeReleases releases;

@@ -31,7 +31,7 @@ namespace v1 = cccl_cache::v1;
 
 constexpr char kBuild[] = "/cccl_cache.v1.Build/Build";
 
-/// One byte and room for a descriptor.
+/// A message of one byte with a descriptor (SCM_RIGHTS).
 class DescriptorMessage {
  public:
   DescriptorMessage() {
@@ -62,7 +62,7 @@ class DescriptorMessage {
   msghdr header_{};
 };
 
-/// Returns a connection to the server that a process of another user opened; -1 if it could not.
+/// Returns a connection to the server that a process with this uid and group has opened.
 int ConnectAs(uid_t uid, gid_t group, const std::string& path) {
   int pair[2];
   REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0);
@@ -113,7 +113,8 @@ std::string Secret() {
   return std::string(RightsIn({link.data(), static_cast<size_t>(size)}));
 }
 
-/// Returns the reach of a build with this secret in its headers; "": without one.
+/// Returns the reach of a build with this secret in its headers. If the secret is empty, it is left
+/// out.
 std::string ReachOf(v1::Build::Stub& stub, const std::string& secret) {
   grpc::ClientContext context;
   if (!secret.empty()) context.AddMetadata(std::string(kRightsField), secret);
@@ -136,7 +137,8 @@ TEST_CASE("two_users: each call has the credentials of its own connection", "[ro
   }
 }
 
-TEST_CASE("two_users: a descriptor number that another user had before has no effect", "[root]") {
+TEST_CASE("two_users: a reused descriptor number does not give an earlier user's credentials",
+          "[root]") {
   RequireRoot();
   RunningServer running;
   running.builder.AnswerWith(AnswerWithPeer);
@@ -146,7 +148,7 @@ TEST_CASE("two_users: a descriptor number that another user had before has no ef
   }
 }
 
-TEST_CASE("the first call of a connection proves the rights of that connection alone") {
+TEST_CASE("only the first call of a connection can prove rights, and only of that connection") {
   RunningServer running;
   running.builder.AnswerWith(AnswerWithReach);
   const std::string secret = Secret();
@@ -235,17 +237,17 @@ TEST_CASE("a queued call of an ended connection does not stop the accept loop", 
   limits.idle_peer_servers = 0;
   limits.calls_per_uid = 36;
   RunningServer running(limits);
-  // As many as may be received at once for one user, so that others are queued.
+  // As many calls as may be received at once for one user, so that further calls are queued.
   StalledCalls stalled(ChannelOver(ConnectAs(20001, 9, running.socket())), kBuild, 32);
   {
     StalledCalls queued(ChannelOver(ConnectAs(20001, 10, running.socket())), kBuild);
     REQUIRE(queued.AddUntilRefused());
   }
-  // Each connection ends the servers without connections.
+  // Each new connection ends the servers that have no connections.
   for (int i = 0; i < 5; ++i) CHECK(BuildOver(*running.BuildStub()) == "cubin");
 }
 
-TEST_CASE("only the daemon's end waits for a server with an endless call", "[root]") {
+TEST_CASE("a server with an endless call delays only the daemon's end", "[root]") {
   RequireRoot();
   ServiceLimits limits;
   limits.idle_peer_servers = 0;

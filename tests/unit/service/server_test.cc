@@ -43,11 +43,12 @@ TEST_CASE("connections of one user are bounded, and an excess one is closed at o
   CHECK(running.statistics.Get(Counter::kRefused) == 1);
 }
 
-TEST_CASE("after 1,200 short connections no descriptor is left and all were counted down") {
+TEST_CASE("1,200 short connections leave no descriptor, and no longer count") {
   RunningServer running;
   CHECK(BuildOver(*running.BuildStub()) == "cubin");
   const size_t before = OpenDescriptors();
-  // More than the limit for one uid: if ended ones still counted, the last would be refused.
+  // These are more connections than one uid may have. If ended ones still counted, the last would
+  // be refused.
   for (int i = 0; i < 1200; ++i) {
     if (i % 10 == 0) {
       CHECK(BuildOver(*running.BuildStub()) == "cubin");
@@ -56,7 +57,7 @@ TEST_CASE("after 1,200 short connections no descriptor is left and all were coun
       REQUIRE(fd.valid());
     }
   }
-  // When this is answered, all earlier connections have been accepted.
+  // When this build is answered, all earlier connections have been accepted.
   CHECK(BuildOver(*running.BuildStub()) == "cubin");
   CHECK(Eventually([&] { return OpenDescriptors() <= before; }));
 }
@@ -88,7 +89,8 @@ TEST_CASE("info has limits and versions") {
   CHECK(reply.limits().lease_seconds() == 600);
 }
 
-/// Calls health and reflection by bytes, because their messages are not in the packages' headers.
+/// Returns the reply to a request in raw bytes. The packages have no header for the messages of
+/// reflection.
 std::string ReplyTo(const RunningServer& running, const std::string& method,
                     const std::string& request) {
   const RawAnswer answer = CallRaw(running, method, request);
@@ -110,7 +112,7 @@ TEST_CASE("health says serving until the daemon is about to stop") {
   CHECK(BuildOver(*running.BuildStub()) == "cubin");
 }
 
-TEST_CASE("a server that stops accepting finishes the builds of present clients") {
+TEST_CASE("a server that stops accepting still builds for present clients") {
   RunningServer running;
   const auto before = running.BuildStub();
   CHECK(BuildOver(*before) == "cubin");
@@ -119,7 +121,7 @@ TEST_CASE("a server that stops accepting finishes the builds of present clients"
   CHECK(BuildOver(*running.BuildStub()) != "cubin");
 }
 
-TEST_CASE("a problem is reported by info, and by health under the name of readiness") {
+TEST_CASE("a problem is reported by Info, and by the health state of the ready service") {
   RunningServer running;
   const std::string method = "/grpc.health.v1.Health/Check";
   const std::string ready = std::string("\x0a\x05", 2) + "ready";
@@ -131,7 +133,7 @@ TEST_CASE("a problem is reported by info, and by health under the name of readin
         std::string::npos);
 }
 
-TEST_CASE("a watcher of health gets each change, and does not delay the end") {
+TEST_CASE("a watcher of health gets each change, and does not delay the shutdown") {
   namespace health = grpc::health::v1;
   RunningServer running;
   auto stub = health::Health::NewStub(running.Connect());
@@ -169,7 +171,7 @@ TEST_CASE("reflection lists the services and describes them") {
   CHECK(described.find("BuildInChunks") != std::string::npos);
 }
 
-/// A call that waits for its answer.
+/// A server with a build that waits for its answer.
 struct BuildInFlight {
   BuildInFlight() {
     running.builder.AnswerWith(nullptr);
@@ -207,7 +209,7 @@ TEST_CASE("shutdown ends even if no thread can be started") {
   CHECK(call.running.builder.WaitForLeft(1));
 }
 
-TEST_CASE("a user's connections beyond those of one server are served by another") {
+TEST_CASE("a user's connections beyond the limit of one server are served by a further one") {
   ServiceLimits limits;
   limits.connections_per_server = 2;
   RunningServer running(limits);
@@ -256,13 +258,13 @@ TEST_CASE("shutdown ends the calls of all servers of a user") {
   CHECK(ended == 5);
 }
 
-TEST_CASE("a connection for which no thread can be started is served by an existing one") {
+TEST_CASE("a connection for which no thread can be started is served by an existing server") {
   ServiceLimits limits;
   limits.connections_per_server = 1;
   RunningServer running(limits);
   const auto first = running.BuildStub();
   CHECK(BuildOver(*first) == "cubin");
-  const auto channel = running.Connect();  // its own threads exist before
+  const auto channel = running.Connect();  // starts the client's threads before
   const auto second = v1::Build::NewStub(channel);
   {
     const NoMoreThreads none;

@@ -20,7 +20,7 @@ ServiceLimits Patient(std::chrono::milliseconds patience) {
   return limits;
 }
 
-/// Returns the status of a snapshot's call.
+/// Creates a snapshot, and returns the status of the call.
 grpc::Status Create(RunningServer& running) {
   const auto stub = v1::Snapshot::NewStub(running.Connect());
   grpc::ClientContext context;
@@ -34,7 +34,7 @@ grpc::Status Create(RunningServer& running) {
   return call->Finish();
 }
 
-TEST_CASE("a caller with many empty messages is cut off") {
+TEST_CASE("a caller that sends only empty messages is cut off") {
   RunningServer running(Patient(std::chrono::milliseconds(200)));
   const auto stub = v1::Snapshot::NewStub(running.Connect());
   grpc::ClientContext context;
@@ -54,7 +54,7 @@ TEST_CASE("the memory of a snapshot counts as its caller's bytes in flight") {
                                 const Snapshots::Sink&) -> Result<SnapshotSummary> {
     const uint64_t most = ServiceLimits().bytes_in_flight_per_uid;
     CHECK(caller.hold(most).ok());
-    // Replaces the earlier contents.
+    // Each amount replaces the one that was held before.
     CHECK(caller.hold(most).ok());
     const Status refused = caller.hold(most + 1);
     REQUIRE_FALSE(refused.ok());

@@ -40,7 +40,7 @@ TEST_CASE("every field of a filter arrives") {
   CHECK(filter->only_wanted);
 }
 
-TEST_CASE("absent fields of a filter narrow nothing") {
+TEST_CASE("absent fields of a filter do not restrict it") {
   const auto filter = FromProto({});
   REQUIRE(filter.ok());
   CHECK_FALSE(filter->since);
@@ -50,13 +50,13 @@ TEST_CASE("absent fields of a filter narrow nothing") {
   CHECK_FALSE(filter->only_wanted);
 }
 
-TEST_CASE("a time beyond the range is the last one") {
+TEST_CASE("a time beyond the range becomes the last valid time") {
   v1::SnapshotFilter message;
   message.set_until_s(UINT64_MAX);
   CHECK(FromProto(message)->until->time_since_epoch().count() == INT64_MAX);
 }
 
-TEST_CASE("a filter that no entry can match is refused by name") {
+TEST_CASE("a text of a filter that is too long or unprintable is refused by name") {
   v1::SnapshotFilter message;
   message.set_arch(std::string(256, 'x'));
   CHECK(Refusal(message) == "arch of the filter: at most 255 printable characters");
@@ -68,7 +68,7 @@ TEST_CASE("a filter that no entry can match is refused by name") {
   CHECK(Refusal(message) == "toolchain of the filter: at most 255 printable characters");
 }
 
-TEST_CASE("many users are refused with the way out") {
+TEST_CASE("a filter with too many users is refused with the remedy") {
   v1::SnapshotFilter message;
   for (uint32_t uid = 0; uid < 4'096; ++uid) message.add_uids(uid);
   CHECK(Refusal(message) == "taken");
@@ -77,7 +77,7 @@ TEST_CASE("many users are refused with the way out") {
         "uids of the filter: 4097, at most 4096 are allowed; all_users names everybody");
 }
 
-TEST_CASE("keys are added one by one, and only complete") {
+TEST_CASE("complete keys are added in order, and a partial key is refused") {
   std::vector<cccl_cache::Digest> keys;
   const auto a = cccl_cache::Sha256("a");
   const auto b = cccl_cache::Sha256("b");
@@ -90,7 +90,7 @@ TEST_CASE("keys are added one by one, and only complete") {
   CHECK(keys.size() == 2);
 }
 
-TEST_CASE("no more keys are taken than a snapshot can hold") {
+TEST_CASE("more keys than a snapshot can hold are refused") {
   std::vector<cccl_cache::Digest> keys(cccl_cache::kMaxSnapshotRecords - 1);
   CHECK(AddKeys("wanted_keys", std::string(32, 'a'), keys).ok());
   const Status more = AddKeys("wanted_keys", std::string(32, 'b'), keys);
@@ -98,7 +98,7 @@ TEST_CASE("no more keys are taken than a snapshot can hold") {
   CHECK(more.error().message == "wanted_keys: more than the 1048576 that a snapshot can hold");
 }
 
-TEST_CASE("a summary is sent field by field") {
+TEST_CASE("every field of a summary is sent") {
   v1::SnapshotSummary message;
   ToProto({.records = 1, .bytes = 2, .left_out = 3, .shared = true, .only_wanted = true}, message);
   CHECK(message.records() == 1);

@@ -17,7 +17,7 @@
 namespace cccl_cache::daemon::socket_closer_test {
 namespace {
 
-/// A TCP connection over loopback whose end waits for the other side, which reads nothing.
+/// A TCP connection over loopback. A close of `end` waits for the other side, which reads nothing.
 struct Lingering {
   FileDescriptor end;
   FileDescriptor other;

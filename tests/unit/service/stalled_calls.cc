@@ -26,7 +26,8 @@ void StalledCalls::Add() {
 bool StalledCalls::AddUntilRefused() {
   constexpr size_t kMany = 200;
   while (calls_.size() < kMany) {
-    // This call may take a place before an earlier call arrives: then another one is made.
+    // The calls of Refused() may overtake the added call and find room. Then one more call is
+    // added.
     Add();
     if (Refused()) return true;
   }
@@ -34,7 +35,7 @@ bool StalledCalls::AddUntilRefused() {
 }
 
 bool StalledCalls::Refused() {
-  // Repeated, because a call still counts for a moment after its end.
+  // A single refusal proves nothing, because a call still counts for a moment after its end.
   for (int i = 0; i < 50; ++i) {
     if (!IsRefused(channel_)) return false;
   }
@@ -54,7 +55,7 @@ StalledCalls::~StalledCalls() {
 
 bool IsRefused(const std::shared_ptr<grpc::Channel>& channel) {
   grpc::ClientContext context;
-  // A call that is not refused may wait as long as others stall.
+  // A call that is not refused may wait as long as the stalled calls last.
   context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(200));
   cccl_cache::v1::BuildReply reply;
   const auto status =

@@ -12,7 +12,7 @@
 
 namespace cccl_cache::daemon {
 
-/// Calls whose headers were sent but not their messages. They are cancelled at the end.
+/// Calls whose headers were sent but not their messages. The destructor cancels them.
 class StalledCalls {
  public:
   StalledCalls(std::shared_ptr<grpc::Channel> channel, std::string method, size_t count = 0);
@@ -37,7 +37,7 @@ class StalledCalls {
 
 /// Returns whether a small build is refused for too many calls; false if it is answered, or waits.
 [[nodiscard]] bool IsRefused(const std::shared_ptr<grpc::Channel>& channel);
-/// Waits within a generous time limit.
+/// Waits until a small build is not refused. Returns false after a generous time limit.
 [[nodiscard]] bool WaitUntilNotRefused(const std::shared_ptr<grpc::Channel>& channel);
 
 }  // namespace cccl_cache::daemon

@@ -15,7 +15,7 @@ namespace {
 
 TEST_CASE("events of a call run one at a time, whatever threads they come from") {
   CallEvents events([] { return false; });
-  int running = 0;  // ThreadSanitizer would report it as well
+  int running = 0;  // not atomic, so that ThreadSanitizer reports concurrent events
   int most = 0;
   int ran = 0;
   const auto event = [&] {
@@ -91,7 +91,7 @@ TEST_CASE("the server's thread waits for an event that another thread runs") {
   CHECK(order == "acb");
 }
 
-TEST_CASE("an event may be destroyed together with its poster") {
+TEST_CASE("an event may post an event while it is destroyed") {
   CallEvents events([] { return false; });
   struct Poster {
     CallEvents& events;

@@ -107,7 +107,7 @@ TEST_CASE("a directory, an absent name and a refusal are different answers") {
   CHECK(reasoned.Read().error().message.find("too large") != std::string::npos);
 }
 
-TEST_CASE("questions are sent in their order, with the wish for contents") {
+TEST_CASE("questions are sent in order, and tell whether contents are wanted") {
   const auto message = MessageIn<v1::BuildWithFilesReply>(
       EncodeQuestions({{.path = "/a", .contents = true}, {.path = "/b"}}));
   REQUIRE(message.questions_size() == 2);
@@ -154,7 +154,7 @@ TEST_CASE("some unknown fields are skipped, many are refused") {
   CHECK(RefusalOf(some + field).ends_with("it is damaged"));
 }
 
-TEST_CASE("a stream that breaks off is damaged") {
+TEST_CASE("a message that breaks off or is malformed is refused as damaged") {
   for (const std::string& bytes :
        {std::string("\x12\x05x"), std::string("\x1a\x05x"), std::string("\x12"),
         std::string("\x12\x02\x08"), std::string("\x5b"), std::string("\x12\x01\x0c")}) {
@@ -181,7 +181,7 @@ v1::BuildManyRequest Tagged(uint64_t tag) {
   return message;
 }
 
-TEST_CASE("a message starts or cancels a build") {
+TEST_CASE("a request of a stream of builds starts or cancels a build") {
   auto build = Tagged(UINT64_MAX);
   build.mutable_build()->mutable_nvrtc();
   const auto begun = Read(build);
@@ -196,7 +196,7 @@ TEST_CASE("a message starts or cancels a build") {
   CHECK(cancelled->cancel);
 }
 
-TEST_CASE("a message with both or neither is refused") {
+TEST_CASE("a request with both a build and cancel, or neither, is refused") {
   auto both = Tagged(1);
   both.mutable_build();
   both.set_cancel(true);
@@ -208,7 +208,7 @@ TEST_CASE("a message with both or neither is refused") {
   }
 }
 
-TEST_CASE("damaged messages are refused, and so are more fields than a message has") {
+TEST_CASE("a damaged request is refused, and so is one with too many fields") {
   auto build = Tagged(1);
   build.mutable_build();
   const std::string whole = build.SerializeAsString();
@@ -221,7 +221,7 @@ TEST_CASE("damaged messages are refused, and so are more fields than a message h
   CHECK_FALSE(Read(whole + unknown + unknown).ok());
 }
 
-TEST_CASE("the build in a message is decoded") {
+TEST_CASE("the build in a request of a stream is decoded") {
   auto message = Tagged(4);
   message.mutable_build()->mutable_nvrtc()->mutable_source()->set_inline_bytes("source");
   const std::string bytes = message.SerializeAsString();
@@ -232,8 +232,7 @@ TEST_CASE("the build in a message is decoded") {
   CHECK(std::get<cccl_cache::NvrtcProgram>(read->request->program).source == "source");
 }
 
-TEST_CASE(
-    "a failed build is reported under its tag, with name, retry time and as much text as fits") {
+TEST_CASE("the reply to a failed build has tag, name, retry time and cut text") {
   Error error{ErrorCode::kOverloaded, std::string(5'000, 'x') + "\xff"};
   error.retry_after = std::chrono::milliseconds(30);
   const auto reply = MessageIn<v1::BuildManyReply>(EncodeTaggedError(9, error));

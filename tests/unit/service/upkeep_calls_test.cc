@@ -46,7 +46,7 @@ TEST_CASE("each field of an eviction arrives") {
   CHECK(FromProto(request)->all);
 }
 
-TEST_CASE("an eviction has exactly one valid filter") {
+TEST_CASE("an eviction without exactly one valid filter is refused") {
   CHECK_FALSE(Refusal({}) == "taken");
   v1::EvictRequest request;
   request.set_all(true);
@@ -63,7 +63,7 @@ TEST_CASE("an eviction has exactly one valid filter") {
   CHECK(Refusal(request).starts_with("keys:"));
 }
 
-TEST_CASE("an administrator gets the numbers so far, then the result") {
+TEST_CASE("an eviction reports its progress, then its result") {
   RunningServer running;
   running.upkeep.evict = [](const EvictionFilter& filter,
                             const auto& progress) -> Result<TierSize> {

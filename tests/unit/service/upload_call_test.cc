@@ -54,7 +54,7 @@ TEST_CASE("an upload can be named by its digest in a request") {
   CHECK(reply.artifacts(0).contents() == cccl_cache::Sha256(source).Hex());
 }
 
-TEST_CASE("an aborted upload frees its room") {
+TEST_CASE("an aborted upload frees the bytes that it held") {
   ServiceLimits limits;
   limits.upload_bytes_per_uid = 3 * kChunk;
   for (int i = 0; i < 5; ++i) {  // the end of the stream may come before or after the error
@@ -69,7 +69,7 @@ TEST_CASE("an aborted upload frees its room") {
     REQUIRE(writer->Write(chunk));
     leaving.TryCancel();
     CHECK_FALSE(writer->Finish().ok());
-    // The event may not have arrived yet.
+    // The server may not have seen the cancellation yet.
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     grpc::Status stayed(grpc::StatusCode::UNKNOWN, "not asked");
     while (!stayed.ok() && std::chrono::steady_clock::now() < until) {
@@ -147,7 +147,7 @@ TEST_CASE("uploads in progress are bounded") {
   for (auto& context : contexts) {
     uploads.emplace_back([&] {
       v1::UploadReply reply;
-      // Without a refusal none of them ends.
+      // Only a refused upload ends.
       const auto status = stub->Upload(&context, &reply)->Finish();
       if (status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED) ++refused;
       if (++ended == 1) one_ended.set_value();

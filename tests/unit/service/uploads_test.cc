@@ -19,7 +19,7 @@ TEST_CASE("only the sender's uid sees an upload") {
   CHECK(uploads.Find(2, digest) == nullptr);
 }
 
-TEST_CASE("an upload is forgotten after its time and its bytes are given back") {
+TEST_CASE("an upload expires, and Forget releases its bytes") {
   Budget budget(ServiceLimits{});
   Uploads uploads(std::chrono::seconds(600));
   const auto digest = cccl_cache::Sha256("bytes");
@@ -33,7 +33,7 @@ TEST_CASE("an upload is forgotten after its time and its bytes are given back") 
   CHECK(budget.Used(Resource::kUploadBytes) == 0);
 }
 
-TEST_CASE("the same upload again counts once and restarts its time") {
+TEST_CASE("a repeated upload counts once, and its lifetime starts again") {
   Budget budget(ServiceLimits{});
   Uploads uploads(std::chrono::seconds(600));
   const auto digest = cccl_cache::Sha256("bytes");

@@ -42,19 +42,19 @@ struct Conversation {
     answer.set_contents(contents);
     stream->Write(message);
   }
-  /// Returns the next requested path; empty: the call is over, or answered.
+  /// Returns the next requested path. Returns "" if the call is over, or answered.
   std::string NextPath() {
     if (!stream->Read(&reply) || reply.questions_size() == 0) return {};
     return reply.questions(0).path();
   }
 
-  /// Reads to the end.
+  /// Reads to the end. Returns whether the call succeeded.
   bool IsBuilt() {
     while (stream->Read(&reply)) {
     }
     return stream->Finish().ok();
   }
-  /// Waits until the server has read what was sent, as far as it will.
+  /// Waits until the server has read the messages that were sent, as far as it reads them now.
   void AwaitServer() {
     grpc::ClientContext other;
     v1::InfoReply info;
@@ -68,9 +68,8 @@ struct Conversation {
   v1::BuildWithFilesReply reply;
 };
 
-/// Reads this path of the caller and answers with the contents as the cubin, on its own thread like
-/// the core.
-/// the core does.
+/// Each build reads this path of its caller, on its own thread as in the core, and answers with the
+/// contents as the cubin.
 class ReadingBuilds {
  public:
   ReadingBuilds(RunningServer& running, std::string path) : path_(std::move(path)) {
@@ -151,18 +150,18 @@ TEST_CASE("a message that a caller may not send ends its call with the reason") 
   Conversation talk(running);
   REQUIRE(talk.NextPath() == "/p/a.h");
   std::string says;
-  SECTION("another build") {
+  SECTION("a second build") {
     v1::BuildWithFilesRequest message;
     *message.mutable_build() = SmallRequest();
     talk.stream->Write(message);
     says = "another build";
   }
-  SECTION("an answer without a question") {
+  SECTION("an answer before the contents of the earlier one") {
     talk.Answer(v1::FILE_KIND_REGULAR, "", 1);
     talk.Answer(v1::FILE_KIND_ABSENT);
     says = "contents are missing";
   }
-  SECTION("an unknown kind") {
+  SECTION("an unknown kind of file") {
     talk.Answer(v1::FILE_KIND_UNSPECIFIED);
     says = "no kind of file";
   }
@@ -190,7 +189,7 @@ TEST_CASE("a stream that does not begin with a build is refused") {
   CHECK(stream->Finish().error_code() == grpc::StatusCode::INVALID_ARGUMENT);
 }
 
-TEST_CASE("a caller that does not answer ends its own build") {
+TEST_CASE("a build ends with an error if its caller does not answer in time") {
   ServiceLimits limits;
   limits.answer_patience = std::chrono::milliseconds(50);
   RunningServer running(limits);
@@ -228,7 +227,7 @@ TEST_CASE("a caller that leaves ends the wait for its answers") {
 TEST_CASE("callers that do not answer about files don't block other requests") {
   RunningServer running;
   const ReadingBuilds builds(running, "/p/a.h");
-  // More than may have a turn at the same time.
+  // More calls than may have a turn to receive at the same time.
   constexpr int kSilent = 33;
   std::vector<std::unique_ptr<Conversation>> talks;
   for (int i = 0; i < kSilent; ++i) {
@@ -247,7 +246,7 @@ TEST_CASE("callers that do not answer about files don't block other requests") {
   }
 }
 
-TEST_CASE("an answer about files waits for its turn among received messages") {
+TEST_CASE("an answer about files waits for its turn to be received") {
   RunningServer running;
   ReadingBuilds builds(running, "/p/a.h");
   std::vector<std::unique_ptr<Conversation>> silent;
