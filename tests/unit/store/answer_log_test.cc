@@ -50,7 +50,7 @@ TEST_CASE("an answer is found at once, and after a restart") {
   }
 }
 
-TEST_CASE("keys of one user are found by their first digits, the lowest first") {
+TEST_CASE("the keys of a user are found by their first digits, in ascending order") {
   store_test::StoreScene store;
   std::vector<cccl_cache::Digest> alike;
   for (uint8_t last : {1, 2, 3}) {
@@ -111,7 +111,7 @@ struct Table {
   std::unique_ptr<Database> database;
 };
 
-TEST_CASE("a user has at most the limit of rows, and the oldest are dropped") {
+TEST_CASE("above a user's limit of rows, its oldest rows are dropped") {
   Table table({.per_account = 100, .in_all = 10'000});
   table.Write(kAlice, 0, 60, 100);
   table.Write(kBob, 0, 100, 1);
@@ -128,7 +128,7 @@ TEST_CASE("a row that is written again is not counted again") {
   CHECK(table.Of(kAlice).size() == 10);
 }
 
-TEST_CASE("above the total limit the user with most rows loses the oldest") {
+TEST_CASE("above the total limit, the user with the most rows loses its oldest") {
   Table table({.per_account = 100, .in_all = 150});
   table.Write(1, 0, 10, 1);
   table.Write(2, 0, 80, 100);
@@ -144,13 +144,13 @@ TEST_CASE("above the total limit the user with most rows loses the oldest") {
   }
 }
 
-/// User 1000 has subordinate uids; so has each container.
+/// User 1000 has subordinate uids. The users of a container share one account.
 std::optional<Account> AccountOf(uid_t uid) {
   if (IsContainerUser(uid)) return Account(kFirstContainerUser + uid % 16);
   return Account(uid >= 100'000 && uid < 200'000 ? kAlice : uid);
 }
 
-TEST_CASE("many uids of one user share that user's limit, also after a restart") {
+TEST_CASE("all uids of one account share its limit, also after a restart") {
   Table table({.per_account = 50, .in_all = 200}, AccountOf);
   table.Write(kBob, 0, 40, 1);
   for (uid_t uid = 100'000; uid < 100'100; ++uid) {
@@ -163,7 +163,7 @@ TEST_CASE("many uids of one user share that user's limit, also after a restart")
   CHECK(table.Of(kBob).size() == 40);
 }
 
-TEST_CASE("rows of containers evict each other's, not those of users of the node") {
+TEST_CASE("rows of containers evict rows of containers, but none of node users") {
   Table table({.per_account = 40, .in_all = 200}, AccountOf);
   for (uid_t uid = 1; uid <= 3; ++uid) table.Write(uid, 0, 33, 1);
   for (uid_t i = 0; i < 15; ++i) {
@@ -172,7 +172,7 @@ TEST_CASE("rows of containers evict each other's, not those of users of the node
   for (uid_t uid = 1; uid <= 3; ++uid) CHECK(table.Of(uid).size() == 33);
 }
 
-TEST_CASE("a wrong count without rows does not prevent drops of other rows") {
+TEST_CASE("a wrong stored count does not prevent the drop of rows above a limit") {
   Table table({.per_account = 10, .in_all = 20});
   const ColumnWrite write{Column::kAnswered, UserRowPrefix(kBob),
                           ByteWriter().Put<uint64_t>(1000).Joined()};
@@ -193,7 +193,7 @@ TEST_CASE("a user's rows are complete, and contain none of other users") {
   for (uint64_t i = 0; i < 3; ++i) CHECK(rows.at({kAlice, Key(i)}) == Build(i));
 }
 
-TEST_CASE("answers from the disk are added to present ones") {
+TEST_CASE("Read adds a user's rows to the rows that its result has already") {
   Table table(AnsweredTable::kLimits);
   table.Write(kAlice, 0, 1);
   AnsweredTable::Rows rows;

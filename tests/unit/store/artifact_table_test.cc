@@ -85,10 +85,10 @@ TEST_CASE("a dropped artifact is gone with its usage, and dropping a missing one
   CHECK_FALSE(scene.database.Get(Column::kArtifacts, std::string(Key(1).View())));
   CHECK(scene.table.size().entries == 1);
   CHECK(scene.table.size().bytes == scene.UsageOf(2).bytes);
-  CHECK(scene.on_evict.empty());  // not by itself
+  CHECK(scene.on_evict.empty());  // a drop is no eviction
 }
 
-TEST_CASE("small values are kept under names distinct from the table's own") {
+TEST_CASE("a client's small value does not replace the table's value of that name") {
   Scene scene;
   scene.Write(1, 1);
   WriteQueue::Batch batch;
@@ -100,7 +100,7 @@ TEST_CASE("small values are kept under names distinct from the table's own") {
   CHECK(scene.table.size().entries == 1);
 }
 
-TEST_CASE("totals are known to the next run, and recounted if they are uncertain") {
+TEST_CASE("the next run reads the totals, or counts again if they may be wrong") {
   Scene scene;
   scene.Write(1, 10);
   const TierSize size = scene.table.size();
@@ -143,11 +143,11 @@ TEST_CASE("the limit is kept under any load, and evictions are reported and coun
   for (const Digest& key : scene.on_evict) CHECK_FALSE(ArtifactTable::Holds(*scene.database, key));
 }
 
-TEST_CASE("an artifact in use elsewhere stays when others are evicted") {
+TEST_CASE("an artifact that another tier uses stays when others are evicted") {
   constexpr uint64_t kUsed = 5;
   Scene scene(100'000, [](const Digest& key) { return key == Key(kUsed); });
   scene.Write(0, 10, 1000);
-  // All but one were not used for long.
+  // In the table, none of the first ten was used for 30 days.
   for (uint64_t i = 0; i < 10; ++i) {
     UsageRecord record = scene.UsageOf(i);
     record.last_use -= std::chrono::hours(24 * 30);
@@ -158,7 +158,7 @@ TEST_CASE("an artifact in use elsewhere stays when others are evicted") {
   CHECK(scene.Holds(kUsed));
 }
 
-TEST_CASE("a lowered limit is reached by trimming") {
+TEST_CASE("Trim evicts entries down to a lowered limit") {
   Scene scene;
   scene.Write(0, 100, 1000);
   Statistics statistics;
@@ -170,7 +170,7 @@ TEST_CASE("a lowered limit is reached by trimming") {
   CHECK(table.size().entries > 20);
 }
 
-TEST_CASE("totals without entries do not keep out new ones") {
+TEST_CASE("wrong totals without entries do not keep out new entries") {
   Scene scene(100'000);
   scene.database.Put(Column::kMeta, "store.totals", EncodeTotals({1000, 90'000'000}));
   REQUIRE_FALSE(scene.table.Load(*scene.database, false));
@@ -193,7 +193,7 @@ TEST_CASE("uses are added to an entry's record, and dropped for missing entries"
   CHECK_FALSE(scene.Holds(2));
 }
 
-TEST_CASE("uses are counted per key and taken once") {
+TEST_CASE("the ledger counts the uses of each key, and Take returns them once") {
   UsageLedger ledger;
   ledger.Used(Key(1));
   ledger.Used(Key(1));
@@ -205,7 +205,7 @@ TEST_CASE("uses are counted per key and taken once") {
   CHECK(ledger.Take().empty());
 }
 
-TEST_CASE("the ledger is bounded, and counts known entries when it is full") {
+TEST_CASE("a full ledger counts only the uses of keys that it has") {
   UsageLedger ledger;
   for (int i = 0; i < 20'000; ++i) ledger.Used(Key(i));
   ledger.Used(Key(0));

@@ -15,8 +15,7 @@ extern char** environ;
 
 namespace cccl_cache::daemon::store_test {
 
-/// Runs store_child with some arguments; killed with the object if it still runs. Its output is
-/// read by lines.
+/// Runs store_child with these arguments. The destructor kills it if it still runs.
 class ChildProcess {
  public:
   explicit ChildProcess(std::vector<std::string> arguments) {
@@ -41,7 +40,7 @@ class ChildProcess {
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
-  /// Returns an empty line at the end.
+  /// Returns the next line of its output, or "" at the end.
   std::string ReadLine() {
     std::string line;
     char c;

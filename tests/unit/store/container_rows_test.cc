@@ -67,7 +67,7 @@ TEST_CASE("deposits of containers of this run stay when the deposits on the disk
   CHECK(OwnersOfDeposits(scene) == std::vector{kContained});
 }
 
-TEST_CASE("rows of containers of an earlier run do not count") {
+TEST_CASE("rows of containers of an earlier run do not count against the limits") {
   StoreScene scene;
   RocksdbStoreOptions options;
   options.private_limits = {40'000, 40'000};
@@ -75,13 +75,13 @@ TEST_CASE("rows of containers of an earlier run do not count") {
   Keep(scene, kContained, 1);
   Keep(scene, kContained, 2);
   scene.Reopen(options);
-  // Both fit again, although nothing may be evicted for another user.
+  // Both entries fit, because the rows of the container are gone.
   Keep(scene, kAlice, 3);
   Keep(scene, kAlice, 4);
   CHECK(scene->own().Get(kAlice, Key(3)).artifact != nullptr);
 }
 
-TEST_CASE("a start drops the order of private entries that earlier versions kept in rows") {
+TEST_CASE("a start drops the rows in which earlier versions kept the order of private entries") {
   StoreScene scene;
   scene.Close();
   const auto with_database = [&](auto use) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// corrupt_entry: whichever bits flip in the database's files, the store opens, and returns the
-// right bytes or a miss.
+// Whichever bits flip in the database's files, the store opens, and returns the right bytes or a
+// miss.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <fstream>
@@ -52,7 +52,7 @@ void FlipBit(const std::string& path, uint64_t offset, int bit) {
 
 struct Damage {
   size_t tried = 0;
-  size_t noticed = 0;  ///< some entry was missing
+  size_t noticed = 0;  ///< number of damaged databases that had lost an entry
 };
 
 /// Opens copies of `state` with one flipped bit, at evenly spread places in each file.
@@ -107,7 +107,7 @@ TEST_CASE("a broken entry is counted, dropped, and replaced by the next put") {
     const std::string path = store.state() + "/database/" + name;
     if (name.ends_with(".blob")) FlipBit(path, fs::file_size(path) / 2, 3);
   }
-  size_t told = 0;  // on this thread, which finds corrupt entries when it reads them
+  size_t told = 0;  // changed on this thread only, because a read finds the corruption
   store.Reopen({.on_evict = [&](const auto&, EvictionCause cause) {
     if (cause == EvictionCause::kCorrupt) ++told;
   }});
@@ -170,7 +170,7 @@ TEST_CASE("a database that turns out damaged while the daemon runs is replaced b
   Fill(*store, 0, kEntries);
   store.Close();
   for (const std::string& name : DatabaseFiles(store.state())) {
-    // The first block of each table, with usage records among them.
+    // Damages the first block of each table. Some of these blocks have usage records.
     if (name.ends_with(".sst")) FlipBit(store.state() + "/database/" + name, 20, 1);
   }
   store.Reopen();

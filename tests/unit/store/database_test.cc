@@ -40,7 +40,7 @@ TEST_CASE("equal keys of different columns are separate") {
   }
 }
 
-TEST_CASE("changes of several columns are made together, a value replaced or deleted") {
+TEST_CASE("one write changes several columns, and replaces or deletes values") {
   store_test::OpenDatabase database;
   database.Put(Column::kMeta, "deleted", "before");
   database.Put(Column::kUsage, "replaced", "before");
@@ -75,7 +75,7 @@ TEST_CASE("a key may hold any bytes") {
   CHECK(database.Get(Column::kUsage, std::string("\0", 1)) == std::nullopt);
 }
 
-TEST_CASE("the error of a database that does not open has a kind") {
+TEST_CASE("the error of a database that can't be opened has a kind") {
   const TemporaryDirectory directory;
   const auto open = [](const std::string& path) {
     auto opened = Database::Open(path, {});
@@ -119,12 +119,12 @@ TEST_CASE("a closed slot's database can be opened again, and set") {
   DatabaseSlot slot;
   slot.Set(database.Release());
   slot.Close();
-  database.Reopen();  // fails while it is open
+  database.Reopen();  // fails while the database is open
   slot.Set(database.Release());
   CHECK(slot.Get() != nullptr);
 }
 
-TEST_CASE("closing waits for the last reader, and no new one comes meanwhile") {
+TEST_CASE("Close waits for the last reader, and admits no new reader") {
   store_test::OpenDatabase database;
   DatabaseSlot slot;
   slot.Set(database.Release());
@@ -143,7 +143,7 @@ TEST_CASE("closing waits for the last reader, and no new one comes meanwhile") {
   CHECK(read_before_closed);
 }
 
-TEST_CASE("an empty slot has the reason") {
+TEST_CASE("an empty slot has the reason why it is empty") {
   using Catch::Matchers::Contains;
   DatabaseSlot slot;
   slot.SetFailure(DatabaseError{Kind::kDiskFull, "No space left"});

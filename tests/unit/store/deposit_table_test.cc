@@ -44,7 +44,7 @@ struct Scene {
     Write(number,
           {EncodeDepositRecord(Record(number)), std::make_shared<const std::string>(contents)});
   }
-  /// Returns "-" if there is none, "?" if the stored contents have a wrong checksum.
+  /// Returns the contents of the deposit; "-" if there is none, "?" if they are corrupt.
   std::string Got(uint64_t number) {
     DepositContents contents;
     const auto found = ReadDeposit(*database, Key(number), contents);
@@ -87,7 +87,7 @@ TEST_CASE("a changed record leaves the contents unchanged") {
   CHECK(scene.Records().records.at(0).used == record.used);
 }
 
-TEST_CASE("a deposit that is deleted leaves neither row") {
+TEST_CASE("a deleted deposit leaves neither its contents nor its record") {
   Scene scene;
   scene.Put(1, "bytes");
   scene.Put(2, "others");
@@ -98,19 +98,19 @@ TEST_CASE("a deposit that is deleted leaves neither row") {
   CHECK(scene.database.Get(Column::kDeposits, Row('r', 1)) == std::nullopt);
 }
 
-TEST_CASE("contents that do not verify are present, but not returned") {
+TEST_CASE("corrupt contents are found, but not returned") {
   Scene scene;
   scene.Put(1, "bytes");
   scene.database.Put(Column::kDeposits, Row('c', 1), "broken");
   CHECK(scene.Got(1) == "?");
-  // The contents of another deposit have the wrong key.
+  // The contents of another deposit have the other deposit's key.
   scene.Put(2, "others");
   scene.database.Put(Column::kDeposits, Row('c', 1),
                      scene.database.Get(Column::kDeposits, Row('c', 2)));
   CHECK(scene.Got(1) == "?");
 }
 
-TEST_CASE("a record that does not verify is reported by its key, and others are read") {
+TEST_CASE("a corrupt record is reported by its key, and the others are read") {
   Scene scene;
   for (uint64_t number = 1; number <= 3; ++number) scene.Put(number, "bytes");
   scene.database.Put(Column::kDeposits, Row('r', 2), "broken");
@@ -134,7 +134,7 @@ void Put(StoreScene& scene, uint64_t number, const std::string& contents) {
                                 std::make_shared<const std::string>(contents)));
 }
 
-/// Returns "-" if there is none.
+/// Returns the contents of the deposit; "-" if there is none.
 std::string Got(StoreScene& scene, uint64_t number) {
   const DepositContents contents = *scene->deposits().Get(Key(number));
   return contents == nullptr ? "-" : *contents;
@@ -144,7 +144,7 @@ std::string RocksdbDepositsRow(char kind, uint64_t number) {
   return std::string(1, kind) + std::string(Key(number).View());
 }
 
-/// Changes a closed store's rows of deposits.
+/// Replaces one row of the deposits of a closed store.
 void Overwrite(const StoreScene& scene, const std::string& row, const std::string& value) {
   auto opened = Database::Open(scene.state() + "/database", {});
   auto* database = std::get_if<0>(&opened);
@@ -219,7 +219,7 @@ TEST_CASE("a corrupt deposit is a miss, and counted") {
   CHECK(scene.statistics.Get(Counter::kCorruptEntries) == 1);
 }
 
-TEST_CASE("the contents of another deposit in its place are a miss") {
+TEST_CASE("a deposit with the contents of another deposit is a miss") {
   StoreScene scene;
   Put(scene, 1, "contents");
   scene.Close();

@@ -24,8 +24,8 @@ TEST_CASE("killed_daemon: a writer killed at any moment loses at most unwritten 
   for (int round = 0; round < 8; ++round) {
     {
       ChildProcess child({"write", temporary / "state"});
-      // The rounds die at different moments: while the database opens, in the first write, in the
-      // middle of many writes.
+      // Each round kills the writer at another moment: while the database opens, in the first
+      // write, in the middle of many writes.
       for (int line = 0; line < 3 * round; ++line) {
         certain = std::max<uint64_t>(certain, std::strtoull(child.ReadLine().c_str(), nullptr, 10));
       }
@@ -86,7 +86,8 @@ TEST_CASE("the files of a full store stay near its limit while more is put witho
   const uint64_t most = std::strtoull(most_and_entries.c_str(), nullptr, 10);
   INFO(most_and_entries);
   CHECK(most > kLimit / 2);
-  // Without the limit they take 2.7 times as much. A batch alone may have an eighth of it.
+  // If the store limits only its entries, the files take 2.7 times kLimit. A single batch may have
+  // an eighth of kLimit.
   CHECK(most < kLimit * 2);
 }
 

@@ -71,7 +71,7 @@ TEST_CASE("a removed entry of the memory tier takes no room") {
   CHECK(store.size().bytes == 0);
 }
 
-TEST_CASE("a query whether the memory tier has a key does not count as a use") {
+TEST_CASE("the memory tier does not count Holds as a use") {
   MemoryStore store(25'000);
   store.Put(Key(0), Numbered(0, 10'000));
   store.Put(Key(1), Numbered(1, 10'000));

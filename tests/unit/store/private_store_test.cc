@@ -47,7 +47,7 @@ RocksdbStoreOptions Limited(uint64_t per_user, uint64_t in_all) {
   return options;
 }
 
-/// Changes a closed store's row of a user's entry.
+/// Replaces or deletes the row of a user's entry in a closed store.
 void Overwrite(const StoreScene& scene, uid_t uid, uint64_t number,
                const std::optional<std::string>& value) {
   auto opened = Database::Open(scene.state() + "/database", {});
@@ -90,7 +90,7 @@ TEST_CASE("private entries of different users and shared ones under one key are 
   CHECK(Same(*scene->own().Get(kBob, Key(1)).artifact, *Numbered(13, 300)));
 }
 
-TEST_CASE("a private entry in use is answered from memory, only for its user") {
+TEST_CASE("a second read of a private entry is answered from memory, for its user only") {
   MemoryStore memory(1 << 20);
   RocksdbStoreOptions options;
   options.memory = &memory;
@@ -110,7 +110,7 @@ TEST_CASE("a user's latest insert is found, despite concurrent readers") {
   options.memory = &memory;
   StoreScene scene(options);
   for (uint64_t round = 1; round <= 20; ++round) {
-    // Reading the earlier one takes longer than inserting the later one.
+    // Reading the earlier entry takes longer than inserting the later one.
     REQUIRE(scene->own().Put(kAlice, Key(1), Numbered(round, 2'000'000), 2 * round));
     std::latch begun(2);
     std::jthread reader([&] {
@@ -140,7 +140,7 @@ TEST_CASE("a corrupt private entry is a miss, counted once and dropped") {
   CHECK(scene.statistics.Get(Counter::kCorruptEntries) == 1);
 }
 
-TEST_CASE("the entry of another key in a private one's place is a miss") {
+TEST_CASE("a private row with the entry of another key is a miss") {
   StoreScene scene;
   REQUIRE(Put(scene, kAlice, 1));
   scene.Close();
@@ -159,7 +159,7 @@ TEST_CASE("a user's oldest insert is evicted for its latest") {
   CHECK(Has(scene, kBob, 1));
 }
 
-TEST_CASE("the oldest are evicted first, whatever their keys among thousands") {
+TEST_CASE("the oldest of thousands of entries are evicted first, whatever their keys") {
   constexpr uint64_t kEntries = 2'000;
   const auto put = [](StoreScene& scene, uint64_t number, uint64_t generation) {
     return scene->own().Put(kAlice, Key(number), Numbered(number, 10), generation);
@@ -172,7 +172,7 @@ TEST_CASE("the oldest are evicted first, whatever their keys among thousands") {
   for (uint64_t i = 1'000; i < kEntries + 1'000; ++i) REQUIRE(has(i));
 }
 
-TEST_CASE("an insertion has a greater number than any before, whatever the clock") {
+TEST_CASE("an insertion has a greater generation than all earlier ones, whatever the clock") {
   StoreScene scene;
   const std::chrono::system_clock::time_point now(std::chrono::seconds(1'000'000));
   const uint64_t first = scene->own().NextGeneration(kAlice, now);
@@ -185,7 +185,7 @@ TEST_CASE("an insertion has a greater number than any before, whatever the clock
   }
 }
 
-TEST_CASE("nothing is evicted for another part of the same insertion") {
+TEST_CASE("an insertion does not evict its own earlier entries") {
   StoreScene scene(Limited(2 * kBytes + 2'000, 100 * kBytes));
   REQUIRE(Put(scene, kAlice, 1, 7));
   REQUIRE(Put(scene, kAlice, 2, 7));
@@ -197,7 +197,7 @@ TEST_CASE("nothing is evicted for another part of the same insertion") {
   CHECK(Has(scene, kAlice, 2));
 }
 
-TEST_CASE("above the total limit, the largest account's oldest are evicted for a newcomer") {
+TEST_CASE("above the total limit, the oldest entries of the largest account are evicted") {
   StoreScene scene(Limited(10 * kBytes, 3 * kBytes + 3'000));
   REQUIRE(Put(scene, kBob, 1, 1));
   REQUIRE(Put(scene, kAlice, 1, 1));
@@ -209,7 +209,7 @@ TEST_CASE("above the total limit, the largest account's oldest are evicted for a
   CHECK(Has(scene, 1001, 3));
 }
 
-TEST_CASE("an insertion that holds the most itself does not drop its own entries") {
+TEST_CASE("an insertion by the largest account does not evict its own earlier entries") {
   StoreScene scene(Limited(10 * kBytes, 3 * kBytes + 3'000));
   REQUIRE(Put(scene, kAlice, 1, 1));
   for (uint64_t i = 1; i <= 2; ++i) REQUIRE(Put(scene, kBob, i, 7));
@@ -221,7 +221,7 @@ TEST_CASE("an insertion that holds the most itself does not drop its own entries
   for (uint64_t i = 1; i <= 2; ++i) CHECK(Has(scene, kBob, i));
 }
 
-TEST_CASE("containers give way to users of the host while they have more than half") {
+TEST_CASE("entries of containers above half of the total are evicted for node users") {
   StoreScene scene(Limited(3 * kBytes + 3'000, 4 * kBytes + 4'000));
   const uid_t other = kFirstContainerUser + 1;
   for (uint64_t i = 1; i <= 3; ++i) REQUIRE(Put(scene, kFirstContainerUser, i, i));
@@ -232,7 +232,7 @@ TEST_CASE("containers give way to users of the host while they have more than ha
   CHECK_FALSE(Has(scene, kFirstContainerUser, 2));
 }
 
-TEST_CASE("many uids of one account together hold one share, also over a restart") {
+TEST_CASE("all uids of one account together have its limit, also after a restart") {
   constexpr uid_t kFirst = 100'000;
   RocksdbStoreOptions limits = Limited(3 * kBytes + 3'000, 6 * kBytes + 6'000);
   limits.private_limits.find_account = [](uid_t uid) {
@@ -265,7 +265,7 @@ TEST_CASE("an entry that can't be kept evicts nothing") {
   for (uint64_t i = 0; i < 2; ++i) CHECK(Has(scene, kBob, i));
 }
 
-TEST_CASE("an entry that is inserted again counts once, also over a restart") {
+TEST_CASE("an entry that is inserted again counts once, also after a restart") {
   const auto limits = Limited(2 * kBytes + 2'000, 100 * kBytes);
   StoreScene scene(limits);
   for (uint64_t generation = 1; generation <= 5; ++generation) {
@@ -277,7 +277,7 @@ TEST_CASE("an entry that is inserted again counts once, also over a restart") {
   CHECK(Has(scene, kAlice, 2));
 }
 
-TEST_CASE("an entry is known to its user alone, and one evicted for another is known to be gone") {
+TEST_CASE("MayHave is true only for the entry's user, and false after its eviction") {
   StoreScene scene(Limited(2 * kBytes + 2'000, 100 * kBytes));
   REQUIRE(Put(scene, kAlice, 1, 1));
   REQUIRE(Put(scene, kAlice, 2, 1));
@@ -290,7 +290,7 @@ TEST_CASE("an entry is known to its user alone, and one evicted for another is k
   CHECK(scene->own().List(kAlice, "", 10).size() == 2);
 }
 
-TEST_CASE("an empty entry counts 16 KiB, also over a restart") {
+TEST_CASE("an empty entry counts 16 KiB, also after a restart") {
   const auto limits = Limited(2 * PrivateEntries::kLeastCharge, 1 << 20);
   StoreScene scene(limits);
   for (uint64_t number = 1; number <= 3; ++number) {
@@ -331,7 +331,7 @@ class NoWrites {
   rlimit before_{};
 };
 
-TEST_CASE("a start that can't evict finds all entries") {
+TEST_CASE("a start that can't evict entries still finds all of them") {
   store_test::OpenDatabase database;
   DatabaseSlot slot;
   slot.Set(database.Release());
@@ -348,7 +348,7 @@ TEST_CASE("a start that can't evict finds all entries") {
   for (uint64_t i = 1; i <= 3; ++i) CHECK(after.MayHave(kAlice, Key(i)));
 }
 
-TEST_CASE("a row whose entry is gone is a miss, and no longer counts") {
+TEST_CASE("a usage row without its entry is a miss, and is dropped") {
   StoreScene scene;
   REQUIRE(Put(scene, kAlice, 1));
   scene.Close();

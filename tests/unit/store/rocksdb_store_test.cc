@@ -27,7 +27,7 @@ using store_test::Numbered;
 using store_test::Same;
 using store_test::StoreScene;
 
-TEST_CASE("the disk tier finds an entry at once, written or not") {
+TEST_CASE("the disk tier finds an entry before and after it is written") {
   StoreScene store;
   CHECK_FALSE(store->Get(Key(1)));
   CHECK_FALSE(store->Holds(Key(1)));
@@ -45,7 +45,7 @@ TEST_CASE("the disk tier finds an entry at once, written or not") {
   CHECK(store->size().bytes < 50 * 31'000);
 }
 
-TEST_CASE("a run that could not be counted is counted later, even without failed writes") {
+TEST_CASE("a run that could not be counted is counted after a later write") {
   StoreScene store;
   store.Close();
   fs::rename(store.state() + "/runs", store.state() + "/aside");
@@ -59,7 +59,7 @@ TEST_CASE("a run that could not be counted is counted later, even without failed
   CHECK(*store->run() == 2);
 }
 
-TEST_CASE("restart_keeps_entries") {
+TEST_CASE("restart_keeps_entries: a restarted store has its entries and small values") {
   StoreScene store;
   Fill(*store, 0, 500);
   store->PutMeta("counters", "hits 12");
@@ -94,7 +94,7 @@ TEST_CASE("a put under a present key replaces it and counts once") {
   CHECK(Same(*store->Get(Key(1)), *Numbered(2, 20'000)));
 }
 
-TEST_CASE("an entry that is removed from the disk tier is gone, written or not") {
+TEST_CASE("an entry can be removed before and after it is written") {
   StoreScene store;
   Fill(*store, 0, 10);
   REQUIRE(store.WaitForEntries(10));
@@ -105,7 +105,7 @@ TEST_CASE("an entry that is removed from the disk tier is gone, written or not")
   CHECK(store.WaitForEntries(9));
 }
 
-TEST_CASE("everything in the state directory is private") {
+TEST_CASE("the state directory is private to its owner") {
   StoreScene store;
   struct stat info {};
   REQUIRE(stat((store.state()).c_str(), &info) == 0);
@@ -185,7 +185,7 @@ TEST_CASE("eviction spares entries in use in a faster tier") {
   CHECK(others < 50);
 }
 
-TEST_CASE("a lowered limit is kept soon after the restart") {
+TEST_CASE("soon after a restart with a lower limit, the store is within it") {
   StoreScene store;
   for (int i = 0; i < 3000; ++i) store->Put(Key(i), Numbered(i, 1000));
   store.Reopen({.limit_bytes = 1 << 20});
@@ -205,7 +205,7 @@ TEST_CASE("an artifact larger than the disk tier is not kept and displaces nothi
   CHECK(store->Get(Key(3)));
 }
 
-TEST_CASE("a put that finds the queue full is dropped and counted, and waits for nothing") {
+TEST_CASE("a put into a full queue is dropped and counted, and does not wait") {
   StoreScene store({.queue_bytes = 10'000});
   store->Put(Key(1), Numbered(1, 20'000));
   CHECK_FALSE(store->Get(Key(1)));
@@ -239,7 +239,7 @@ TEST_CASE("a database of another format is set aside with a message, never misre
   CHECK(store->Get(Key(1)));
 }
 
-TEST_CASE("a database without a format is damaged, not of another version") {
+TEST_CASE("a database without a recorded format counts as damaged") {
   StoreScene store;
   store.Close();
   {
@@ -251,7 +251,7 @@ TEST_CASE("a database without a format is damaged, not of another version") {
   CHECK(std::filesystem::exists(store.state() + "/database.set-aside/CURRENT"));
 }
 
-TEST_CASE("a store under many threads returns each thread's own entries") {
+TEST_CASE("a store that many threads use returns the right entries") {
   StoreScene store({.limit_bytes = 4 << 20});
   std::atomic<int> wrong = 0;
   std::vector<std::thread> threads;

@@ -24,14 +24,14 @@ AnsweredBuild Build() {
           "13.0", "sm_90", std::chrono::sys_seconds(std::chrono::seconds(1'700'000'000))};
 }
 
-TEST_CASE("a row has its user and build") {
+TEST_CASE("the key of a row has the user and the key of the build") {
   const std::string row = UserRowKey(kUid, Key(1));
   CHECK(UserOfRow(row) == kUid);
   CHECK(KeyOfRow(row) == Key(1));
   CHECK(row.starts_with(UserRowPrefix(kUid)));
 }
 
-TEST_CASE("a row about all of a user's builds has no key, and precedes theirs") {
+TEST_CASE("a row about all builds of a user precedes the rows of the builds") {
   const std::string row = UserRowPrefix(kUid);
   CHECK(UserOfRow(row) == kUid);
   CHECK_FALSE(KeyOfRow(row));
@@ -43,7 +43,7 @@ TEST_CASE("rows are in the order of users") {
   CHECK(UserRowKey(higher - 1, Key(1)) < UserRowPrefix(higher));
 }
 
-TEST_CASE("invalid bytes have no user and no build") {
+TEST_CASE("an invalid key of a row has no user and no build") {
   CHECK_FALSE(UserOfRow(""));
   CHECK_FALSE(UserOfRow("abc"));
   CHECK_FALSE(KeyOfRow("abc"));
@@ -52,7 +52,7 @@ TEST_CASE("invalid bytes have no user and no build") {
   CHECK_FALSE(KeyOfRow(row + "x"));
 }
 
-TEST_CASE("encoded entries decode to all but the key, which is the row's") {
+TEST_CASE("an answered build decodes to all but its key") {
   const auto decoded = DecodeAnswered(EncodeAnswered(Build()));
   REQUIRE(decoded);
   CHECK(*decoded == Build());
@@ -114,7 +114,7 @@ TEST_CASE("a usage record of another length or with impossible times is refused"
 }
 
 TEST_CASE("a build that costs more to compile is worth more") {
-  // One whose compile time is not known is worth one of a second.
+  // A build of unknown compile time is worth as much as a build of one second.
   CHECK(KeepValue({1000, microseconds(0), kNow, 0}, kNow + seconds(60)) ==
         KeepValue({1000, seconds(1), kNow, 0}, kNow + seconds(60)));
   CHECK(KeepValue({1000, microseconds(2000), kNow, 0}, kNow + seconds(60)) >
@@ -126,7 +126,7 @@ TEST_CASE("a build that takes more bytes is worth less") {
         KeepValue({1000, microseconds(1000), kNow, 0}, kNow + seconds(60)));
 }
 
-TEST_CASE("a build that was not used for longer is worth less") {
+TEST_CASE("a build that was unused for a longer time is worth less") {
   CHECK(KeepValue({1000, microseconds(1000), kNow - seconds(100), 0}, kNow) <
         KeepValue({1000, microseconds(1000), kNow - seconds(10), 0}, kNow));
 }

@@ -81,7 +81,7 @@ TEST_CASE("each run has a greater number than those before") {
   }
 }
 
-TEST_CASE("runs are not counted from zero if their number is unknown") {
+TEST_CASE("an unreadable number of runs is an error, and is not replaced by zero") {
   const TemporaryDirectory temporary;
   auto directory = StateDirectory::Open(temporary / "state");
   REQUIRE(directory);
@@ -99,7 +99,7 @@ TEST_CASE("runs are not counted from zero if their number is unknown") {
   CHECK_THAT(refused.error().message, Contains("runs cannot be read"));
 }
 
-TEST_CASE("a state directory that can't be made names the path, the uid and the way out") {
+TEST_CASE("the error about a state directory that can't be made names path and uid") {
   const TemporaryDirectory temporary;
   std::ofstream(temporary / "file") << "not a directory";
   for (const char* name : {"file", "file/state"}) {
@@ -111,7 +111,7 @@ TEST_CASE("a state directory that can't be made names the path, the uid and the 
   }
 }
 
-TEST_CASE("a state directory that can't be written names the path, the uid and the way out") {
+TEST_CASE("the error about a state directory that can't be written names path and uid") {
   // In /proc not even root can make directories.
   const auto directory = StateDirectory::Open("/proc/cccl-cached-state");
   REQUIRE_FALSE(directory);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// A process with a store of its own, for tests in which a process must die or a disk must be full.
-// Errors go to stderr, with exit code 1; 77: this system does not permit the set-up.
+// A program that opens a store, for tests that kill it or fill its disk. After an error on stderr
+// it exits with 1, or with 77 if this system does not permit the set-up.
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
@@ -51,7 +51,8 @@ int Write(const std::string& directory) {
   }
 }
 
-/// Leaves `count` entries of `bytes` each in a database that was never closed.
+/// Writes `count` entries of `bytes` each, and kills this process, so that the database is not
+/// closed.
 int FillAndDie(const std::string& directory, uint64_t count, size_t bytes) {
   Statistics statistics;
   const auto store = OpenOrNull({.directory = directory}, statistics);
@@ -105,7 +106,8 @@ int OutliveFailingDisk(const std::string& directory, const std::function<bool()>
   return Expect(statistics.Get(Counter::kCorruptEntries) == 0, "nothing is corrupt") ? 0 : 1;
 }
 
-/// Gives this process its own mounts; without the right to do that, as root of a user namespace.
+/// Gives this process its own mounts. Without the right to do that, it becomes root of a new user
+/// namespace.
 bool LeaveMounts() {
   const auto uid = std::to_string(geteuid());
   const auto gid = std::to_string(getegid());
@@ -171,7 +173,7 @@ int FileLimit(const std::string& directory) {
       directory + "/state", [&] { return set(2 << 20); }, [&] { return set(before); });
 }
 
-/// Prints the time to open the store, and to read one entry in a thousand.
+/// Opens the store and checks one entry in a thousand. Prints the time to open it.
 int Open(const std::string& directory, uint64_t count, size_t bytes) {
   Statistics statistics;
   const auto start = std::chrono::steady_clock::now();

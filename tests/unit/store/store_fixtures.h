@@ -19,7 +19,7 @@
 
 namespace cccl_cache::daemon::store_test {
 
-/// Keeps the reports.
+/// Collects the reports of a store. Thread-safe.
 class Reports {
  public:
   [[nodiscard]] Report Sink() {
@@ -46,7 +46,7 @@ inline cccl_cache::Digest Key(uint64_t number) {
   return cccl_cache::Sha256("key " + std::to_string(number));
 }
 
-/// Returns the artifact of a number: its bytes depend on the number and are incompressible.
+/// Returns an artifact with incompressible bytes that depend on the number.
 inline ArtifactPtr Numbered(uint64_t number, size_t bytes, int64_t compile_microseconds = 1000) {
   auto artifact = std::make_shared<Artifact>();
   std::string contents;
@@ -72,7 +72,8 @@ inline bool Same(const Artifact& a, const Artifact& b) {
   return true;
 }
 
-/// Small ones are stored with the keys, large ones in blob files.
+/// Returns the size of an artifact. The database keeps small ones beside their keys, and large ones
+/// in blob files.
 inline size_t SizeOf(uint64_t number) { return number % 4 == 0 ? 20'000 : 300; }
 
 inline std::unique_ptr<RocksdbStore> OpenOrNull(RocksdbStoreOptions options,

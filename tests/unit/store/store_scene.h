@@ -11,8 +11,8 @@
 
 namespace cccl_cache::daemon::store_test {
 
-/// A new state directory and the store open on it, with the counts and reports of all openings. A
-/// store that does not open fails the test.
+/// A store in a new state directory. Statistics and reports are those of all openings. A store that
+/// does not open fails the test.
 class StoreScene {
  public:
   explicit StoreScene(RocksdbStoreOptions options = {}) { Reopen(std::move(options)); }

@@ -102,7 +102,7 @@ std::pair<cccl_cache::Digest, cccl_cache::Digest> Alike() {
   return {Key(1), second};
 }
 
-TEST_CASE("a key is evicted from both tiers, written or not, with a cause for its user") {
+TEST_CASE("a key is evicted from both tiers, written or not, and its eviction is logged") {
   Scene scene;
   for (int i = 0; i < 3; ++i) scene.Keep(Key(i));
   REQUIRE(scene.store.WaitForEntries(3));
@@ -130,7 +130,7 @@ TEST_CASE("an entry that only memory has is evicted too") {
   CHECK(scene.IsEvicted(Key(1)));
 }
 
-TEST_CASE("the first digits of a key must be unambiguous") {
+TEST_CASE("first digits that several entries share are refused") {
   Scene scene;
   const auto [first, second] = Alike();
   scene.Keep(first);
@@ -146,7 +146,7 @@ TEST_CASE("the first digits of a key must be unambiguous") {
   CHECK(scene.Evict({.keys = {Prefix(Key(7), 12)}})->entries == 0);
 }
 
-TEST_CASE("a prefix selects a present entry, whatever other entries users received") {
+TEST_CASE("a prefix is compared with present entries only, not with all that users received") {
   Scene scene;
   const auto [first, second] = Alike();
   for (const auto& key : {first, second}) {
@@ -182,7 +182,7 @@ TEST_CASE("an old entry is evicted unless memory has answered with it since") {
   CHECK(scene.store->Get(Key(3)));
 }
 
-TEST_CASE("a use that memory answered survives a restart") {
+TEST_CASE("a use in the memory tier is still known after a restart") {
   Scene scene;
   scene.store->Put(Key(1), Numbered(1, 1000));
   REQUIRE(scene.store.WaitForEntries(1));
@@ -194,7 +194,7 @@ TEST_CASE("a use that memory answered survives a restart") {
   CHECK(scene.Evict({.unused_for = kDay})->entries == 0);
 }
 
-TEST_CASE("a toolchain's entries are those that users received from it") {
+TEST_CASE("an eviction by toolchain evicts the entries that users received from it") {
   Scene scene;
   const auto note = [&](uid_t uid, int key, const std::string& toolchain) {
     scene.store->answered().Note(
@@ -220,7 +220,7 @@ TEST_CASE("a toolchain's entries are those that users received from it") {
   CHECK(unknown.error().code == ErrorCode::kInvalidRequest);
 }
 
-TEST_CASE("all evicts every tier's and user's entries, deposits included") {
+TEST_CASE("the filter all evicts every entry of every tier and user, and all deposits") {
   Scene scene;
   for (int i = 0; i < 3000; ++i) scene.store->Put(Key(i), Numbered(i, 100));
   REQUIRE(scene.store.WaitForEntries(3000));
@@ -242,7 +242,7 @@ TEST_CASE("all evicts every tier's and user's entries, deposits included") {
   CHECK(scene.deposit_store.size() == 0);
 }
 
-TEST_CASE("a private entry is evicted by its key, with the shared one") {
+TEST_CASE("an eviction by key evicts the shared entry and all private ones") {
   Scene scene;
   scene.Keep(Key(1));
   for (const uid_t uid : {kAlice, kAlice + 1}) {
@@ -318,7 +318,7 @@ TEST_CASE("a verification drops and counts broken entries, in every table") {
   CHECK(again->broken == 0);
 }
 
-TEST_CASE("one verification runs at a time") {
+TEST_CASE("a verification is refused while another one runs") {
   Scene scene;
   const auto contents = std::make_shared<const std::string>("made elsewhere");
   REQUIRE(scene.deposits.Insert(kAlice, "example", Key(1), contents).ok());

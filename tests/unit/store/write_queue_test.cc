@@ -60,7 +60,7 @@ TEST_CASE("a deposit with a queued deletion is absent, whatever the disk holds")
   CHECK(queue.Next(kNow).deposits.at(Key(1)).record.empty());
 }
 
-TEST_CASE("a deposit's record queued after its contents keeps them") {
+TEST_CASE("a record that is queued after a deposit's contents keeps the contents") {
   WriteQueue queue(1 << 20);
   REQUIRE(queue.PutDeposit(Key(1), Deposit("a")));
   REQUIRE(queue.PutDeposit(Key(1), {"newer", nullptr}));
@@ -102,7 +102,7 @@ TEST_CASE("a newer value replaces the one that is being written") {
   CHECK(queue.Next(kNow).meta.at("name") == "new");
 }
 
-TEST_CASE("the queue refuses entries above its bound, including those being written") {
+TEST_CASE("entries that are being written count against the queue's bound") {
   WriteQueue queue(25'000);
   CHECK(queue.Put(Key(1), Numbered(1, 10'000)));
   CHECK(queue.Next(kNow).artifacts.size() == 1);
@@ -169,7 +169,7 @@ TEST_CASE("a broken entry is queued for deletion once") {
   CHECK(queue.Drop(Key(1)));
   CHECK_FALSE(queue.Drop(Key(1)));
   CHECK(queue.Next(kNow).dropped.contains(Key(1)));
-  CHECK_FALSE(queue.Drop(Key(1)));  // it is being written
+  CHECK_FALSE(queue.Drop(Key(1)));  // the deletion is being written
   queue.Written();
   CHECK(queue.empty());
 }
@@ -180,7 +180,7 @@ TEST_CASE("an entry with a queued deletion is missing until it is put again") {
   REQUIRE(queue.Next(kNow).artifacts.size() == 1);
   CHECK_FALSE(queue.Drops(Key(1)));
   queue.Drop(Key(1));
-  // It is being written, and will be deleted after that.
+  // The entry is being written, and will be deleted after that.
   CHECK(queue.Drops(Key(1)));
   CHECK_FALSE(queue.Find(Key(1)));
   queue.Written();
@@ -192,7 +192,7 @@ TEST_CASE("an entry with a queued deletion is missing until it is put again") {
   CHECK_FALSE(queue.Drops(Key(1)));
 }
 
-TEST_CASE("a wait for deletions ends once those of its entries are done") {
+TEST_CASE("a wait for deletions ends when the deletions of its entries are written") {
   WriteQueue queue(1 << 20);
   const std::vector keys{Key(1), Key(2)};
   CHECK(queue.AwaitDropped(keys, kNow));
