@@ -59,17 +59,17 @@ class FakeRedis {
 struct KeysOfTwo {
   std::string here, there;
 };
-/// Finds them while only the server of `here` is connected, by this connection.
+/// Returns such a pair. Only one of the servers may be connected; `here` is its connection.
 [[nodiscard]] KeysOfTwo FindKeys(RedisServers& servers, FakeConnection& here);
 
-/// Reports or answers, from any thread.
+/// Collects reports or answers. Thread-safe.
 class Said {
  public:
   void Add(std::string text);
   [[nodiscard]] std::vector<std::string> all() const;
-  /// Waits for this many, and returns them.
+  /// Waits until there are this many, and returns all.
   [[nodiscard]] std::vector<std::string> Await(size_t count);
-  /// Returns a callback that adds the reply in its shown form.
+  /// Returns a callback that adds the reply as Shown() shows it.
   [[nodiscard]] RedisLink::Then Adding();
 
  private:

@@ -38,7 +38,7 @@ TEST_CASE("the URL of a Redis names its host, port, database and user") {
   CHECK(local->database == 2);
 }
 
-TEST_CASE("the shown URL names the same Redis") {
+TEST_CASE("ToUrl returns the URL that was parsed") {
   for (const std::string url :
        {"redis://cache.example:6379", "rediss://builder@10.0.0.7:7000/3", "redis://[fd00::1]:7000",
         "unix:///run/redis/socket?db=2", "unix://builder@/run/redis/socket"}) {
@@ -92,7 +92,7 @@ TEST_CASE("an invalid address of a Redis is refused with the valid forms") {
   CHECK_FALSE(ParseRedisUrl("redis://" + std::string(300, 'a')).ok());
 }
 
-TEST_CASE("a URL may name several hosts with the same other parts") {
+TEST_CASE("a URL may name several hosts, which share its other parts") {
   const auto urls = ParseRedisUrls("rediss://builder@a.example,10.0.0.7:7000,[fd00::1]:7001/3");
   REQUIRE(urls.ok());
   std::vector<std::string> shown;
@@ -106,7 +106,7 @@ TEST_CASE("a URL may name several hosts with the same other parts") {
   CHECK(local->front().path == "/run/a,b/socket");
 }
 
-TEST_CASE("one wrong host of several is refused, and so are too many and a password") {
+TEST_CASE("a list with a wrong host, too many hosts or a password is refused") {
   std::string many = "redis://h";
   for (int i = 0; i < 16; ++i) many += ",h";
   for (const std::string url : {"redis://a,", "redis://,a", "redis://a,,b", "redis://a,b:0",

@@ -29,7 +29,7 @@ bool Has(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
-/// Retries quickly, and has long timeouts for slow machines.
+/// Returns options with quick retries, and with long timeouts for slow machines.
 RedisLink::Options OptionsFor(const RedisAddress& address) {
   RedisLink::Options options;
   options.address = address;
@@ -125,8 +125,7 @@ TEST_CASE("user, password and database are sent first") {
   CHECK_FALSE(Has(link.state().address, "pass"));
 }
 
-TEST_CASE(
-    "a lost connection gives null to each command that is not answered, and another is made") {
+TEST_CASE("a lost connection gives null to each unanswered command, and the link reconnects") {
   Said answers;
   Scene scene;
   REQUIRE(scene.link.Send({"GET", "a"}, answers.Adding()));
@@ -165,7 +164,7 @@ TEST_CASE("a lost connection is reported once, and its return once") {
   CHECK(scene.link.state().problem.empty());
 }
 
-TEST_CASE("bytes that are no answer of a Redis end the connection, and their memory is not held") {
+TEST_CASE("bytes that are no reply of a Redis end the connection") {
   const std::string bytes = GENERATE(
       as<std::string>{}, "HTTP/1.1 400 Bad Request\r\n", "$9999999999\r\n", "*2147483647\r\n",
       "*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n", ":1x\r\n", "$5000\r\n", "$3\r\nabcdef\r\n");
@@ -190,7 +189,7 @@ TEST_CASE("an answer without a command ends the connection") {
   CHECK(Has(scene.reports.Await(1).front(), "nothing asked"));
 }
 
-TEST_CASE("an endless answer ends the connection at the bound of a reply") {
+TEST_CASE("an endless reply ends the connection at the size limit") {
   Said answers;
   Scene scene([](RedisLink::Options& options) { options.max_reply_bytes = 100'000; });
   REQUIRE(scene.link.Send({"KEYS", "*"}, answers.Adding()));
@@ -214,7 +213,7 @@ TEST_CASE("a slow Redis blocks neither callers nor the end of the link", "[slow_
   CHECK(answers.all() == Texts{"lost", "lost", "lost"});
 }
 
-TEST_CASE("a silent Redis is given up, and does not delay the end of the link") {
+TEST_CASE("a link reconnects to a silent Redis, which does not delay the link's end") {
   const FakeRedis redis;
   RedisLink::Options options = OptionsFor(redis.address());
   options.connect_timeout = 20ms;
@@ -228,7 +227,7 @@ TEST_CASE("a silent Redis is given up, and does not delay the end of the link") 
   CHECK(Has(link.state().problem, "did not answer"));
 }
 
-TEST_CASE("Send refuses commands above the bound of a Redis that does not read") {
+TEST_CASE("Send refuses commands above the limit of unsent bytes") {
   constexpr uint64_t kLimit = 4 << 20;
   Said answers;
   Scene scene([](RedisLink::Options& options) { options.max_unsent_bytes = kLimit; });
@@ -255,7 +254,7 @@ TEST_CASE("Send refuses more commands than may wait for answers") {
   CHECK(scene.link.Send({"GET", "d"}, answers.Adding()));
 }
 
-TEST_CASE("a password that is refused or missing is a problem that names the password file") {
+TEST_CASE("the problem of a wrong or missing password names the password file") {
   const std::string answer =
       GENERATE(as<std::string>{}, "-WRONGPASS invalid username-password pair\r\n",
                "-NOAUTH Authentication required.\r\n");
@@ -275,7 +274,7 @@ TEST_CASE("a password that is refused or missing is a problem that names the pas
 TEST_CASE("a connection is closed after three slow answers in a row") {
   Said answers;
   Scene scene([](RedisLink::Options& options) { options.patience = 0ms; });
-  scene.link.NoteSlow();  // no answer is late
+  scene.link.NoteSlow();  // does nothing, because no answer is late
   REQUIRE(scene.link.Send({"GET", "a"}, answers.Adding()));
   CHECK(scene.peer.Next() == "GET a");
   scene.link.NoteSlow();
@@ -291,7 +290,7 @@ TEST_CASE("a connection is closed after three slow answers in a row") {
   CHECK(next.Next() == "GET c");
 }
 
-TEST_CASE("a Redis of a Redis cluster is reported as a problem") {
+TEST_CASE("a Redis that belongs to a Redis cluster is reported as a problem") {
   Said answers;
   Scene scene;
   REQUIRE(scene.link.Send({"GET", "a"}, answers.Adding()));
@@ -365,8 +364,7 @@ TEST_CASE("threads that send at the same time get the answers to their own comma
   CHECK(answers.Await(kThreads * kCommands) == Texts(kThreads * kCommands, "own"));
 }
 
-TEST_CASE(
-    "timers run in the order of their times, on the link's thread, without a connection too") {
+TEST_CASE("timers run in order on the link's thread, even without a connection") {
   RedisAddress nowhere;
   nowhere.path = "/nonexistent/redis";
   Said ran;
@@ -390,7 +388,7 @@ TEST_CASE(
   CHECK(ran.all().size() == 3);
 }
 
-TEST_CASE("a link runs timers and ends when no descriptor is left for it") {
+TEST_CASE("a link that gets no descriptor still runs timers and ends") {
   Said ran;
   rlimit before = {};
   REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
@@ -407,7 +405,7 @@ TEST_CASE("a link runs timers and ends when no descriptor is left for it") {
   link.reset();
 }
 
-TEST_CASE("the problem of an unreachable Redis names it") {
+TEST_CASE("an unreachable Redis is reported with the system's error") {
   RedisAddress nowhere;
   nowhere.path = "/nonexistent/redis";
   Said reports;
@@ -418,7 +416,8 @@ TEST_CASE("the problem of an unreachable Redis names it") {
   CHECK(Has(link.state().address, "/nonexistent/redis"));
 }
 
-/// Answers each DNS query with these addresses; without any, with NXDOMAIN.
+/// Answers each DNS query with these addresses, or with NXDOMAIN if the list is empty. Without a
+/// list, sends no answer.
 class FakeDns {
  public:
   explicit FakeDns(std::optional<Texts> addresses)
@@ -457,7 +456,7 @@ class FakeDns {
              size);
     }
   }
-  /// Names that exist have no IPv6 addresses.
+  /// Returns the answer to a query. A query for IPv6 addresses gets none.
   static std::string Answer(const std::string& question, const Texts& addresses) {
     constexpr char kIpv6 = 28;
     const size_t count = question[question.size() - 3] == kIpv6 ? 0 : addresses.size();
@@ -494,7 +493,7 @@ TEST_CASE("the addresses of a name are tried until one accepts") {
   CHECK(WaitUntil([&] { return link.connected(); }));
 }
 
-TEST_CASE("a name that does not exist is a problem that names it") {
+TEST_CASE("the problem of a host name that does not exist has the name") {
   const FakeDns dns(Texts{});
   RedisAddress address;
   address.host = "redis.test";
@@ -515,7 +514,7 @@ TEST_CASE("a silent DNS server is a problem, and does not delay the end of the l
   CHECK(WaitUntil([&] { return Has(link.state().problem, "DNS said nothing"); }));
 }
 
-TEST_CASE("addresses are written as IPs, too") {
+TEST_CASE("the host of a Redis may be an IP address") {
   const FakeRedis redis = FakeRedis::OnPort();
   const RedisLink link(OptionsFor(redis.address()));
   FakeConnection peer = redis.Accept();

@@ -46,7 +46,7 @@ TEST_CASE("replies of each kind are read, however their bytes arrive") {
   }
 }
 
-TEST_CASE("a reply may have as many bytes as are allowed, and no more, however they arrive") {
+TEST_CASE("a reply may be as large as the limit, and no larger, however it arrives") {
   const std::string text(200, 'x');
   const std::string reply = "$200\r\n" + text + "\r\n";
   for (const size_t step : {size_t{1}, size_t{50}, size_t{1000}}) {
@@ -57,7 +57,7 @@ TEST_CASE("a reply may have as many bytes as are allowed, and no more, however t
     const std::string half =
         "*2\r\n$100\r\n" + std::string(100, 'x') + "\r\n$100\r\n" + std::string(100, 'x') + "\r\n";
     CHECK(Read(half, step, 150) == std::vector<std::string>{"!"});
-    // Before it is complete.
+    // The reply is refused before it is complete.
     CHECK(Read("*3" + half.substr(2), step, 150) == std::vector<std::string>{"!"});
   }
 }
@@ -79,7 +79,7 @@ TEST_CASE("arrays are bounded in length, in depth and all together") {
   CHECK(Read("*3\r\n" + half + half + ":1\r\n", 1000) == std::vector<std::string>{"!"});
 }
 
-TEST_CASE("a line without an end is not collected") {
+TEST_CASE("a line above the limit is refused, with or without an end") {
   const std::string line(RedisReplies::kMaxLine, 'x');
   for (const size_t step : {size_t{64}, 2 * RedisReplies::kMaxLine}) {
     CAPTURE(step);
@@ -89,7 +89,7 @@ TEST_CASE("a line without an end is not collected") {
   }
 }
 
-TEST_CASE("other protocols are no replies") {
+TEST_CASE("bytes of other protocols are refused") {
   for (const std::string bytes :
        {"HTTP/1.1 400 Bad Request\r\n", "x", "\r\n", ":12x\r\n", "%1\r\n+a\r\n+b\r\n", ",1.5\r\n",
         "#t\r\n", "\x16\x03\x01", "$3\r\nabcdef\r\n+OK\r\n"}) {

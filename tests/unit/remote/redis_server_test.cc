@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-//
-// Uses a real Redis: the program REDIS_SERVER, whatever its name is.
+// Uses a real Redis: the program REDIS_SERVER, called as redis-server.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/prctl.h>
@@ -32,7 +31,7 @@ bool Has(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
-/// A child that ends with the object, or with the test.
+/// A child process that is killed when the object or the test process ends.
 class Child {
  public:
   Child(const char* program, std::vector<std::string> arguments) {
@@ -125,7 +124,7 @@ TEST_CASE("a real Redis stores and returns values for the link's user and databa
   CHECK(Has(said[4], "user=builder"));
 }
 
-TEST_CASE("a refused password, right or database is a problem with its remedy") {
+TEST_CASE("a refused password, permission or database is a problem with its remedy") {
   const Server server({"--user", "default", "on", ">secret", "~*", "+@all", "--user", "weak", "on",
                        ">secret", "+get"});
   const auto problem_of = [&](const std::string& user, const std::string& password, int database) {
@@ -157,7 +156,8 @@ std::string FreePort() {
   return std::to_string(ntohs(address.sin_port));
 }
 
-/// Makes DIRECTORY/NAME.pem, a certificate that signs itself, and its key.
+/// Makes DIRECTORY/NAME.pem, a self-signed certificate, and its key. Returns the path of the
+/// certificate.
 std::string MakeCertificate(const TemporaryDirectory& directory, const std::string& name,
                             const std::string& subject) {
   Child openssl("openssl", {"openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",

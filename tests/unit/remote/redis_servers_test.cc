@@ -73,7 +73,7 @@ TEST_CASE("a single Redis gets no commands but those that are sent") {
   CHECK(said.Await(2) == Texts{"1", "1"});
 }
 
-TEST_CASE("nodes that name the same servers in another order find a key at the same one") {
+TEST_CASE("the order of the listed servers does not change the server of a key") {
   Scene scene;
   const KeysOfTwo keys = scene.ConnectBoth();
   CHECK_FALSE(scene.servers->keeps_order());
@@ -98,7 +98,7 @@ TEST_CASE("each of two servers has a share of the keys") {
   CHECK(here < 3 * kKeys / 4);
 }
 
-TEST_CASE("an answer is given on the same thread, whichever server it comes from") {
+TEST_CASE("all answers arrive on one thread, whichever server sent them") {
   Scene scene;
   const KeysOfTwo keys = scene.ConnectBoth();
   std::vector<std::thread::id> threads(3);
@@ -120,7 +120,7 @@ TEST_CASE("an answer is given on the same thread, whichever server it comes from
   CHECK(threads == std::vector<std::thread::id>(3, threads[0]));
 }
 
-TEST_CASE("a server that is not connected is a problem, and the others have their keys") {
+TEST_CASE("an unconnected server is a problem, and the others still serve their keys") {
   Scene scene;
   const KeysOfTwo keys = scene.ConnectBoth();
   CHECK(scene.servers->state().problem.empty());
@@ -141,7 +141,7 @@ TEST_CASE("a server that is not connected is a problem, and the others have thei
   CHECK(again.Next() == "GET " + keys.there);
 }
 
-TEST_CASE("only the server with slow answers is given up") {
+TEST_CASE("only the connection to the server with slow answers is closed") {
   Scene scene(1ms);
   const KeysOfTwo keys = scene.ConnectBoth();
   REQUIRE(scene.Get(keys.there));
@@ -156,7 +156,7 @@ TEST_CASE("only the server with slow answers is given up") {
   CHECK(scene.at_one.Next() == "GET " + keys.here);
 }
 
-TEST_CASE("the callback of an answer may use all servers while they end") {
+TEST_CASE("the callback of an answer may use all servers while they are destroyed") {
   Scene scene;
   const KeysOfTwo keys = scene.ConnectBoth();
   RedisServers* const servers = scene.servers.get();

@@ -54,7 +54,7 @@ std::string Written() {
 /// A node that asks, and the Redis played by the test.
 class Scene {
  public:
-  /// Answers are never late, and leases need no renewal during a test.
+  /// By default, answers are never late. Leases need no renewal during a test.
   explicit Scene(std::chrono::milliseconds patience = 60s, bool signs = true,
                  std::vector<RedisAddress> more = {})
       : cluster_(Options(patience, signs, std::move(more)),
@@ -82,7 +82,8 @@ class Scene {
          .looks_outside = [this](uid_t uid) { said.Add("files of " + std::to_string(uid)); }});
     REQUIRE(asked);
   }
-  /// Peeks for the artifact: "has it".
+  /// Calls Peek. Notes the number of the finding, " found" if the first entry was found, and " why"
+  /// if there is a reason.
   void Peek(std::vector<EntryName> entries = {kArtifact}) {
     cluster_.Peek({.entries = std::move(entries)}, [this](const Cluster::Peeked& peeked) {
       const bool found = !peeked.found.empty() && peeked.found[0];
@@ -135,7 +136,7 @@ TEST_CASE("an entry of another node is found without a lease") {
   CHECK(scene.said.Await(1) == Texts{"found log"});
 }
 
-TEST_CASE("a lease is taken before a compile, and ends after the result was written") {
+TEST_CASE("a lease is taken before a compile, and released after the result was written") {
   Scene scene;
   scene.Ask();
   scene.Expect(kAsk, kNothing);
@@ -149,7 +150,7 @@ TEST_CASE("a lease is taken before a compile, and ends after the result was writ
   CHECK(scene.Count(Counter::kRemoteLeases) == 1);
 }
 
-TEST_CASE("a manifest is as large as its encoding, not as it is in memory") {
+TEST_CASE("the size limit applies to a manifest's encoding, not to its memory") {
   const uint64_t limit = RemoteCluster::Options().entry_limit;
   const auto share = [&](Scene& scene, size_t entries) {
     auto manifest = std::make_shared<Manifest>();
@@ -186,7 +187,7 @@ TEST_CASE("a Redis that refuses to write a lease costs no wait") {
   CHECK(scene.Count(Counter::kRemoteWaits) == 0);
 }
 
-TEST_CASE("a node waits while another one holds the lease, and finds its result after that") {
+TEST_CASE("a node waits while another node holds the lease, and then finds its result") {
   Scene scene;
   scene.Ask();
   scene.Expect(kAsk, kNothing);
@@ -202,7 +203,7 @@ TEST_CASE("a node waits while another one holds the lease, and finds its result 
   CHECK(scene.Count(Counter::kRemoteWaits) == 1);
 }
 
-TEST_CASE("a node that takes no leases compiles as soon as no lease exists") {
+TEST_CASE("a node without a signing key compiles as soon as no lease exists") {
   Scene scene(60s, false);
   scene.Ask();
   scene.Expect(kAsk, kNothing);
@@ -212,8 +213,9 @@ TEST_CASE("a node that takes no leases compiles as soon as no lease exists") {
   CHECK(scene.said.Await(1) == Texts{"compile"});
 }
 
-TEST_CASE("with several servers entries are asked for again once the lease was answered") {
-  RedisAddress nowhere;  // all sockets are in one place, so the first server has all keys
+TEST_CASE("with several servers, entries are requested again after the reply about the lease") {
+  RedisAddress
+      nowhere;  // its host and port equal those of the first server, which thus has all keys
   nowhere.path = "/nonexistent/redis";
   Scene scene(60s, true, {nowhere});
   scene.Ask();
@@ -228,7 +230,7 @@ TEST_CASE("with several servers entries are asked for again once the lease was a
   CHECK(scene.said.Await(1) == Texts{"found log"});
 }
 
-TEST_CASE("without the manifest's server the lease is still acquired") {
+TEST_CASE("a node acquires the lease even if the manifest's server is down") {
   Scene scene;
   scene.Ask({kArtifact, kManifest});
   scene.Expect(kAsk, kNothing);
@@ -240,7 +242,7 @@ TEST_CASE("without the manifest's server the lease is still acquired") {
   CHECK(scene.Count(Counter::kRemoteLeases) == 1);
 }
 
-TEST_CASE("without the artifact's server no node waits for another node's result") {
+TEST_CASE("a node compiles without a lease if the artifact's server is down") {
   Scene scene;
   scene.Ask({kArtifact, kManifest});
   scene.Expect(kAsk, kDown);
@@ -249,7 +251,7 @@ TEST_CASE("without the artifact's server no node waits for another node's result
   CHECK(scene.Count(Counter::kRemoteLeases) == 0);
 }
 
-TEST_CASE("without the lease's server a node compiles without a lease") {
+TEST_CASE("a node compiles without a lease if the lease's server is down") {
   Scene scene;
   scene.Ask({kArtifact, kManifest});
   scene.Expect(kAsk, kNothing);
@@ -270,7 +272,7 @@ TEST_CASE("an artifact in time is used even if the manifest is late") {
   CHECK(scene.Count(Counter::kRemoteLate) == 0);
 }
 
-TEST_CASE("a node compiles at once after two holders of the lease without a result") {
+TEST_CASE("a node compiles after two holders of the lease have left no result") {
   Scene scene;
   scene.Ask();
   scene.Expect(kAsk, kNothing);
@@ -286,7 +288,7 @@ TEST_CASE("a node compiles at once after two holders of the lease without a resu
   CHECK(scene.Count(Counter::kRemoteWaitsInVain) == 0);
 }
 
-TEST_CASE("a node without the manifest waits for one holder only") {
+TEST_CASE("while the manifest's server is down, a node waits for only one holder") {
   Scene scene;
   scene.Ask({kArtifact, kManifest});
   scene.Expect(kAsk, kNothing);
@@ -308,7 +310,7 @@ TEST_CASE("after a lost connection all waiting builds compile") {
   CHECK(scene.said.Await(1) == Texts{"compile"});
 }
 
-TEST_CASE("the query of an explanation takes no lease, and is not counted") {
+TEST_CASE("Peek takes no lease, and is not counted") {
   Scene scene;
   scene.Peek();
   scene.Expect(kAsk, Written());
@@ -334,7 +336,7 @@ TEST_CASE("the query of an explanation takes no lease, and is not counted") {
   CHECK(scene.said.Await(6).back() == "5 why");
 }
 
-TEST_CASE("an explanation finds the artifact even without the manifest's server") {
+TEST_CASE("Peek finds the artifact even if the manifest's server is down") {
   Scene scene;
   scene.Peek({kManifest, kArtifact});
   scene.Expect(kAskManifest, kDown);
@@ -346,7 +348,7 @@ TEST_CASE("an explanation finds the artifact even without the manifest's server"
   CHECK(scene.said.Await(2).back() == "1 found");
 }
 
-TEST_CASE("an explanation waits for an answer as long as a build") {
+TEST_CASE("Peek waits for an answer as long as a build does") {
   Scene scene(1ms);
   scene.Peek();
   CHECK(scene.said.Await(1) == Texts{"4 why"});
@@ -354,7 +356,7 @@ TEST_CASE("an explanation waits for an answer as long as a build") {
   CHECK(scene.Count(Counter::kRemoteLate) == 0);
 }
 
-TEST_CASE("a node measures its clock against the shared one") {
+TEST_CASE("a node measures its clock against the clock of Redis") {
   Scene scene;
   CHECK_FALSE(scene->gauges().clock_ahead);
   scene->Refresh();

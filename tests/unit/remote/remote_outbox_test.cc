@@ -26,7 +26,7 @@ ArtifactPtr Sample() {
   return artifact;
 }
 
-/// An outbox for ten samples, and the Redis that the test plays.
+/// An outbox with room for ten samples, and the Redis that the test plays.
 struct Scene {
   FakeRedis redis = FakeRedis::OnPort();
   Statistics statistics;
@@ -85,7 +85,7 @@ TEST_CASE("entries of containers fill at most half of the outbox") {
   CHECK(scene.Refused() == refused);
 }
 
-TEST_CASE("an entry that is removed right after it was added is not kept") {
+TEST_CASE("the removal of an entry is sent after its write") {
   Scene scene;
   scene.Write(kAlice, "alice");
   scene.outbox.Remove("alice");
@@ -93,7 +93,7 @@ TEST_CASE("an entry that is removed right after it was added is not kept") {
   CHECK(scene.peer.Next().starts_with("DEL alice"));
 }
 
-TEST_CASE("a finished write makes room for more of the same user") {
+TEST_CASE("an answered write makes room for more entries of its user") {
   Scene scene;
   for (int i = 0; i < 20; ++i) scene.Write(kAlice, "alice");
   const uint64_t refused = scene.Refused();
@@ -132,7 +132,7 @@ struct SceneOfTwo {
   }
 };
 
-TEST_CASE("with several servers a lease ends only after the entries before it were written") {
+TEST_CASE("with several servers, a lease is released only after earlier entries were written") {
   SceneOfTwo scene;
   scene.Write();
   scene.Release(0);
@@ -141,7 +141,7 @@ TEST_CASE("with several servers a lease ends only after the entries before it we
   CHECK(scene.at_other.Next().starts_with("EVAL"));
 }
 
-TEST_CASE("above the bound of leases that wait for entries, the oldest expire") {
+TEST_CASE("above the limit of leases that wait for entries, the oldest are not released") {
   SceneOfTwo scene;
   scene.Write();
   constexpr size_t kMore = 10;

@@ -43,7 +43,7 @@ const SigningKey kKey{SigningKey::Seed{1}};
 const Shelf::Rules kRules{.trusted = std::make_shared<const TrustList>(std::set{kKey.public_key()}),
                           .entry_limit = 8 << 20};
 
-/// Returns a record that was built from one file of its program.
+/// Returns the record of a program that reads one file with these contents.
 ArtifactRecord WithFile(const std::string& program, const std::string& contents) {
   ArtifactRecord record = RecordOf(contents);
   record.fingerprint = Sha256("fingerprint " + program);
@@ -88,7 +88,8 @@ struct Bench {
     return tail.index_sha256;
   }
 
-  /// Files added from now on need another LookAgain.
+  /// Opens the shelf, and waits for this many snapshots. Files that are added later need
+  /// LookAgain().
   void Open(size_t snapshots) {
     shelves.emplace(
         Shelves::Options{.directories = {directory.path()},
@@ -145,7 +146,7 @@ TEST_CASE("an entry of a signed snapshot is found, and a miss reads no file") {
   CHECK(bench.shelves->gauges().entries == 2);
 }
 
-TEST_CASE("the manifest of a program has the closures of all snapshots' records of it") {
+TEST_CASE("the manifest of a program has its closures of all snapshots") {
   Bench bench;
   bench.Put("a", {WithFile("p", "1"), WithFile("q", "3"), RecordOf("r")});
   bench.Put("b", {WithFile("p", "2")});
@@ -166,7 +167,7 @@ TEST_CASE("the other nodes are asked if no shelf has an entry that serves the bu
   CHECK(WaitUntil([&] { return others.asked() == 2; }));
 }
 
-TEST_CASE("a build with a broken entry on the shelf compiles") {
+TEST_CASE("a build whose entry on the shelf is broken compiles") {
   Bench bench;
   bench.Put("a", {RecordOf("one")});
   bench.Open(1);
@@ -176,7 +177,7 @@ TEST_CASE("a build with a broken entry on the shelf compiles") {
   CHECK(bench.statistics.Get(Counter::kShelfRefused) == 1);
 }
 
-TEST_CASE("entries of a revoked key are misses before the shelf is looked at again") {
+TEST_CASE("entries of a revoked key are misses before the shelf is read again") {
   Bench bench;
   bench.Put("a", {RecordOf("one")});
   bench.Open(1);
@@ -235,7 +236,7 @@ TEST_CASE("unusable files do not affect others, and are not read again until the
   CHECK(Shelf::LookAt(bench.directory.path(), kRules, second.get())->snapshots() == 2);
 }
 
-TEST_CASE("a pipe or a device is not opened, neither as a signature nor as a snapshot") {
+TEST_CASE("a pipe or a device in place of a signature or snapshot is not opened") {
   Bench bench;
   bench.Put("good", {RecordOf("one")});
   bench.Put("no-file", {RecordOf("two")});
@@ -264,7 +265,7 @@ TEST_CASE("records above the limit of shared entries are left out") {
   CHECK(shelf->entries() == 1);
 }
 
-TEST_CASE("a look-up finds the closures of all shelves and the entry itself, or nothing") {
+TEST_CASE("Peek finds an entry, the closures of a manifest, or nothing") {
   Bench bench;
   bench.Put("a", {WithFile("p", "1"), RecordOf("one")});
   bench.Open(1);

@@ -31,7 +31,7 @@ namespace {
 constexpr sys_seconds kNow{seconds(1'800'000'000)};
 constexpr seconds kMaxAge = hours(24 * 30);
 constexpr uint64_t kMaxBytes = 1 << 20;
-// Head, signature.
+// The size of the head and the signature.
 constexpr size_t kCompressedFrom = 153 + 64;
 
 SigningKey KeyOf(uint8_t number) {
@@ -59,7 +59,7 @@ std::string Signed(const EntryName& name = kName, uint8_t signer = 1, sys_second
   return *std::move(bytes);
 }
 
-/// Returns an entry of a lying trusted node: a valid signature over these values.
+/// Returns an entry with these values, which may be wrong, and a trusted node's valid signature.
 std::string SignedLie(uint32_t raw_bytes, const std::string& compressed) {
   ByteWriter writer;
   writer.Bytes("CCCLSGN\n").Put<uint32_t>(1).Put(kName.kind).Bytes(kName.key.View());
@@ -104,8 +104,7 @@ TEST_CASE("an entry of any trusted node decodes to the signed artifact") {
   }
 }
 
-TEST_CASE(
-    "a manifest and a deposit lie as the log of an artifact, as nodes of all versions read them") {
+TEST_CASE("a manifest and a deposit are encoded as the log of an artifact") {
   const auto log_of = [](const EntryName& name, const SharedEntry& entry) {
     const Result<std::string> bytes = SignEntry(name, entry, KeyOf(1), kNow);
     REQUIRE(bytes.ok());
@@ -140,7 +139,7 @@ TEST_CASE("a signed entry under a manifest's name that is no manifest is corrupt
   CHECK(Refused(Signed(name), name) == EntryRefusal::kCorrupt);
 }
 
-TEST_CASE("an entry is smaller than its contents") {
+TEST_CASE("an entry is compressed") {
   CHECK(Signed().size() < EncodeEntry(kName.key, Sample()).size() / 2);
 }
 
@@ -149,7 +148,7 @@ TEST_CASE("unsigned: an entry with a zero or missing signature is refused") {
   bytes.replace(kCompressedFrom - 64, 64, 64, '\0');
   CHECK(Refused(bytes) == EntryRefusal::kForged);
   CHECK(Refused(EncodeEntry(kName.key, Sample())) == EntryRefusal::kMalformed);
-  // An unset key is in no list.
+  // A key of zeros is in no list.
   bytes = Signed();
   bytes.replace(8 + 4 + 1 + 64, 32, 32, '\0');
   CHECK(Refused(bytes) == EntryRefusal::kUntrusted);
@@ -184,7 +183,7 @@ TEST_CASE("swapped_between_keys: an entry is invalid for another key, toolchain 
   for (const EntryName& other : {other_key, other_toolchain, other_kind, deposit}) {
     CHECK(Refused(Signed(), other) == EntryRefusal::kOtherKey);
     CHECK(Refused(Signed(other)) == EntryRefusal::kOtherKey);
-    // The head of one over the rest of the other.
+    // The head of one entry before the rest of the other.
     std::string bytes = Signed(other);
     bytes.replace(0, 8 + 4 + 1 + 64, Signed(), 0, 8 + 4 + 1 + 64);
     CHECK(Refused(bytes) == EntryRefusal::kForged);
@@ -260,7 +259,7 @@ TEST_CASE("old_replayed: an entry older than the limit is refused") {
   CHECK(Refused(newer) == EntryRefusal::kForged);
 }
 
-TEST_CASE("a clock up to ten minutes ahead is tolerated") {
+TEST_CASE("an entry from a clock up to ten minutes ahead is accepted") {
   CHECK(Refused(Signed(kName, 1, kNow + kMaxClockAhead)) == std::nullopt);
   CHECK(Refused(Signed(kName, 1, kNow + kMaxClockAhead + seconds(1))) == EntryRefusal::kExpired);
   CHECK(Refused(Signed(kName, 1, sys_seconds::max())) == EntryRefusal::kExpired);

@@ -71,7 +71,7 @@ TEST_CASE("without a file or a key no node is trusted") {
   }
 }
 
-TEST_CASE("one wrong line or missing file leaves no list") {
+TEST_CASE("one wrong line or missing file makes the whole list an error") {
   const TemporaryDirectory directory;
   const std::string good = WriteList(directory, "good", LineOf(1));
   const std::string wrong = WriteList(directory, "wrong", LineOf(1) + "x\n");
@@ -104,7 +104,7 @@ TEST_CASE("a trust list in a directory that others can write is refused, also be
   CHECK(TrustList::Load({link}).ok());
 }
 
-TEST_CASE("a path that is no file is refused without a wait") {
+TEST_CASE("a path to a pipe or directory is refused without a wait") {
   const TemporaryDirectory directory;
   const std::string pipe = directory / "pipe";
   REQUIRE(mkfifo(pipe.c_str(), 0644) == 0);
@@ -142,7 +142,7 @@ TEST_CASE("a signing key is read from a file that only its owner can read") {
   }
 }
 
-/// Makes this process use a directory as that of its credentials.
+/// Sets the directory of this process's credentials while the object exists.
 class Credentials {
  public:
   explicit Credentials(const std::string& directory) {

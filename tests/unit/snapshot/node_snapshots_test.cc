@@ -47,7 +47,7 @@ Peer PeerOf(uid_t uid) {
   return peer;
 }
 
-/// Returns the outputs in a file.
+/// Returns the compile results in a snapshot file.
 Names OutputsIn(const std::string& file) {
   const cccl_cache::testing::Text text(file);
   const auto reader = SnapshotReader::Open(text);
@@ -236,7 +236,7 @@ TEST_CASE("the memory of a record is counted during export and import") {
   CHECK(kept.error().code == ErrorCode::kOverloaded);
 }
 
-TEST_CASE("the memory of a deposit is counted as well") {
+TEST_CASE("the memory of a deposit is counted during export and import") {
   Scene scene;
   const auto bytes = std::make_shared<const std::string>(100'000, 'x');
   REQUIRE(scene.deposits.Insert(kBob, "n", cccl_cache::Sha256("fields"), bytes).ok());
@@ -271,7 +271,7 @@ TEST_CASE("four users are served at once, and block no administrator") {
   const auto nothing = [](std::string_view) -> Status { return Ok{}; };
   for (const Error& error : {scene.snapshots.Receive(fifth).error(),
                              scene.snapshots.Create(fifth, {}, nothing).error()}) {
-    CHECK(error.code == ErrorCode::kCancelled);  // otherwise it would still wait
+    CHECK(error.code == ErrorCode::kCancelled);  // without the stop, the fifth caller would wait
   }
   CHECK(scene.snapshots.Receive(scene.Caller(0)).ok());
   sent.pop_back();
@@ -287,13 +287,13 @@ TEST_CASE("the overflow uid can insert nothing") {
 
 using Place = std::shared_ptr<void>;
 
-/// A user that waits on its own thread.
+/// A user that waits for a place on its own thread.
 struct Waiting {
   Waiting(Places& places, uid_t uid)
       : place(std::async(std::launch::async, [&places, uid, token = left.get_token()] {
           return places.Take(Account(uid), token);
         })) {
-    // Until it waits in the queue, where it can't wait twice.
+    // Returns when the user is queued: then a second attempt of the user is refused.
     while (true) {
       std::stop_source at_once;
       at_once.request_stop();
@@ -354,7 +354,7 @@ TEST_CASE("containers have half of the places, and block no user of the host") {
   CHECK(third.place.get().ok());
 }
 
-TEST_CASE("the caller that waits longest is next, before one that comes again") {
+TEST_CASE("the caller that waits longest is next, before one that had a place") {
   Places places(1);
   Place first = TakeNow(places, 1);
   Waiting second(places, 2);
@@ -367,7 +367,7 @@ TEST_CASE("the caller that waits longest is next, before one that comes again") 
   CHECK(again.place.get().ok());
 }
 
-TEST_CASE("a caller that leaves the queue makes room in it") {
+TEST_CASE("a caller that leaves the queue does not block the next one") {
   Places places(1);
   Place first = TakeNow(places, 1);
   Waiting gone(places, 2);

@@ -28,7 +28,7 @@ using testing::StoredFrom;
 using testing::StoredRecord;
 using Names = std::vector<std::string>;
 
-/// The results of sent files.
+/// Receives snapshot files, and collects what was kept.
 struct Receiver {
   Result<SnapshotSummary> Receive(const std::string& file, std::stop_token left = {}) {
     auto spool = SpoolFile::Create(directory.path());
@@ -71,7 +71,7 @@ struct Receiver {
   bool shared = true;
   std::function<Status(uint64_t)> hold = [](uint64_t) -> Status { return Ok{}; };
   bool there = false;
-  std::optional<Error> full;  ///< the error beyond `room`
+  std::optional<Error> full;  ///< the error for records beyond `room`
   size_t room = 0;
   Names kept;
   Names deposited;
@@ -88,7 +88,7 @@ TEST_CASE("all records of a complete snapshot are kept") {
   CHECK(receiver.kept == Names{"one", "three", "two"});
 }
 
-TEST_CASE("private entries of which not all can be kept are refused before the first is") {
+TEST_CASE("if not all private entries of a snapshot can be kept, none is") {
   Receiver receiver;
   receiver.shared = false;
   receiver.limit = 2 * PrivateEntries::kLeastCharge;
@@ -122,7 +122,7 @@ TEST_CASE("a private entry that depends on files counts its manifest too") {
   CHECK(receiver.Receive(snapshot({"one", "two"})).ok());
 }
 
-TEST_CASE("present entries are counted separately") {
+TEST_CASE("entries that were present before are counted separately") {
   Receiver receiver;
   receiver.there = true;
   const auto received = receiver.Receive(SnapshotNamed({"one", "two"}));
@@ -132,7 +132,7 @@ TEST_CASE("present entries are counted separately") {
   CHECK(received->left_out == 2);
 }
 
-TEST_CASE("deposits are refused before the first is kept unless all can be kept") {
+TEST_CASE("if not all deposits of a snapshot can be kept, none is") {
   Receiver receiver;
   receiver.deposit_limit = 2 * DepositIndex::kLeastCharge;
   const std::string two = SnapshotOf({StoredDeposit("a"), StoredDeposit("b")});
@@ -147,7 +147,7 @@ TEST_CASE("deposits are refused before the first is kept unless all can be kept"
   CHECK(receiver.deposited.size() == 2);
 }
 
-TEST_CASE("a deposit counts its contents, as a stored one does") {
+TEST_CASE("a deposit counts with the size of its contents") {
   Receiver receiver;
   receiver.deposit_limit = 3 * DepositIndex::kLeastCharge;
   const std::string full(receiver.deposit_limit, 'x');
@@ -157,7 +157,7 @@ TEST_CASE("a deposit counts its contents, as a stored one does") {
   CHECK(refused.error().code == ErrorCode::kOverloaded);
 }
 
-TEST_CASE("deposits are kept under their identity") {
+TEST_CASE("a deposit is kept under its identity, and refused under another") {
   StoredRecord deposit = StoredDeposit("fields");
   Receiver receiver;
   const auto received = receiver.Receive(SnapshotOf({StoredFrom(RecordOf("one")), deposit}));
@@ -204,7 +204,7 @@ TEST_CASE("a snapshot with bytes after its end is refused") {
   CHECK_FALSE(receiver.Refusal(SnapshotNamed({"one"}) + "x").empty());
 }
 
-TEST_CASE("a record that does not match its key makes the whole snapshot refused") {
+TEST_CASE("a snapshot with a record that does not match its key is refused") {
   for (int forgery = 0; forgery < 3; ++forgery) {
     INFO(forgery);
     std::vector<StoredRecord> records = {StoredFrom(RecordOf("one")), StoredFrom(RecordOf("two"))};
@@ -219,7 +219,7 @@ TEST_CASE("a record that does not match its key makes the whole snapshot refused
   }
 }
 
-TEST_CASE("a record that can't be decompressed makes the whole snapshot refused") {
+TEST_CASE("a snapshot with a record that can't be decompressed is refused") {
   cccl_cache::SnapshotItem item = StoredFrom(RecordOf("one")).item;
   std::string file;
   cccl_cache::SnapshotWriter writer([&](std::string_view bytes) {
@@ -243,7 +243,7 @@ TEST_CASE("too many records are refused before any is kept") {
   REQUIRE(receiver.Receive(SnapshotNamed({"one", "two"})).ok());
 }
 
-TEST_CASE("a record above the limit makes the snapshot refused before it is read") {
+TEST_CASE("a snapshot with a record above the limit is refused before the record is read") {
   std::vector<StoredRecord> records = {StoredFrom(RecordOf("one")), StoredFrom(RecordOf("two"))};
   records[1].item.bytes = kMaxRecordBytes + 1;
   Receiver receiver;
@@ -277,7 +277,7 @@ TEST_CASE("nothing is kept if the caller has left") {
   CHECK(receiver.kept.empty());
 }
 
-TEST_CASE("without room the error has the reason and the number of kept records") {
+TEST_CASE("the error about a full store has the reason and the number of kept records") {
   Receiver receiver;
   receiver.full = Error{ErrorCode::kOverloaded, "full"};
   receiver.room = 2;
@@ -296,7 +296,7 @@ TEST_CASE("an incoming file has no name on the disk") {
   CHECK(std::filesystem::is_empty(directory.path()));
 }
 
-TEST_CASE("an unwritable state directory is named") {
+TEST_CASE("the error about an unwritable state directory names it") {
   const auto spool = SpoolFile::Create("/nonexistent");
   REQUIRE_FALSE(spool);
   CHECK(spool.error().code == ErrorCode::kUnavailable);

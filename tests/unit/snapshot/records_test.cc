@@ -31,7 +31,7 @@ ArtifactRecord OverHeader(const std::string& contents) {
   return record;
 }
 
-TEST_CASE("a record comes back under the key that it was made for") {
+TEST_CASE("a record decodes under its own key") {
   for (const ArtifactRecord& record : {Record(), OverHeader("text")}) {
     const std::string bytes = EncodeArtifactRecord(record);
     const auto back = DecodeArtifactRecord(record.key(), bytes);
@@ -50,7 +50,7 @@ std::chrono::microseconds TimeFrom(const std::string& bytes) {
   return back->artifact->compile_time;
 }
 
-TEST_CASE("a record has the compile time, 0 if unknown, or the maximum") {
+TEST_CASE("a record has the compile time, which is cut to the maximum") {
   for (const std::chrono::microseconds time :
        {std::chrono::microseconds(0), std::chrono::microseconds(4'300'000),
         std::chrono::microseconds(kMaxCompileTimeOfRecord)}) {
@@ -114,7 +114,7 @@ TEST_CASE("a record with more names than a compile can have is refused") {
   CHECK_FALSE(DecodeArtifactRecord(record.key(), EncodeArtifactRecord(record)));
 }
 
-TEST_CASE("an entry that is no output of a compiler is no record") {
+TEST_CASE("a record with an artifact without parts is refused") {
   const auto empty = std::make_shared<Artifact>();
   const ArtifactRecord record{Sha256("fingerprint"), {}, empty};
   CHECK_FALSE(DecodeArtifactRecord(record.key(), EncodeArtifactRecord(record)));

@@ -79,7 +79,7 @@ TEST_CASE("without a filter all answered builds of the user are chosen") {
   CHECK(scene.Choose({}, 7).empty());
 }
 
-TEST_CASE("each field narrows the choice") {
+TEST_CASE("each field of the filter narrows the choice") {
   Scene scene;
   CHECK(scene.Choose({.toolchain = "12"}) == Names{"old"});
   CHECK(scene.Choose({.toolchain = "12.9"}) == Names{"old"});
@@ -102,12 +102,12 @@ TEST_CASE("wanted keys narrow the choice within the user's answered builds") {
   CHECK(scene.Choose({.only_wanted = true}).empty());
 }
 
-TEST_CASE("a compiler's output belongs to no namespace") {
+TEST_CASE("a filter by namespace chooses no builds") {
   Scene scene;
   CHECK(scene.Choose({.name_space = "julia"}).empty());
 }
 
-TEST_CASE("a repeatedly named user is read once") {
+TEST_CASE("a user that the filter names repeatedly is read once") {
   Scene scene;
   CHECK(scene.Choose({.uids = std::vector<uid_t>(1000, kAlice)}) == Names{"new", "old"});
   CHECK(scene.answered.readings == 1);
@@ -128,7 +128,7 @@ TEST_CASE("only administrators may name others, but every user may name itself")
   CHECK(scene.Choose({.uids = {kAlice}}) == Names{"new", "old"});
 }
 
-TEST_CASE("the overflow uid has no entries of its own") {
+TEST_CASE("a choice by the overflow uid is denied") {
   Scene scene;
   CHECK(scene.Refusal({}, kOverflowUid) == ErrorCode::kDenied);
 }
@@ -170,7 +170,7 @@ struct ChosenDepositsScene {
   }
 };
 
-TEST_CASE("each of a user's own deposits is selected once, and none of others, for any caller") {
+TEST_CASE("a caller gets each of its own deposits once, and none of other users") {
   ChosenDepositsScene scene;
   CHECK(scene.Choose({}) == ChosenDepositsNames{"new", "old"});
   CHECK(scene.Choose({}, kBob) == ChosenDepositsNames{"bob's"});
@@ -179,7 +179,8 @@ TEST_CASE("each of a user's own deposits is selected once, and none of others, f
   CHECK(scene.Choose({.uids = {kAlice}}) == ChosenDepositsNames{"new", "old"});
 }
 
-TEST_CASE("namespace and time narrow deposits, and a compiler filter leaves them out") {
+TEST_CASE(
+    "namespace and time narrow deposits; a filter by toolchain or architecture excludes them") {
   using std::chrono::seconds;
   using std::chrono::sys_seconds;
   ChosenDepositsScene scene;

@@ -14,7 +14,7 @@
 
 namespace cccl_cache::daemon::testing {
 
-/// Returns the record of a program with this compile result.
+/// Returns the record of a program of this name, whose compile result is its name.
 inline ArtifactRecord RecordOf(const std::string& name) {
   auto artifact = std::make_shared<Artifact>();
   artifact->parts = {{cccl_cache::ArtifactKind::kCubin, name, cccl_cache::Sha256(name)}};
@@ -48,7 +48,8 @@ inline StoredRecord StoredDeposit(const std::string& fields,
   return stored;
 }
 
-/// Returns a file with the right digests for its contents, valid or not.
+/// Returns a snapshot file of these records, which may be invalid. The digests in the file are
+/// right.
 inline std::string SnapshotOf(std::vector<StoredRecord> records) {
   std::ranges::sort(records, [](const auto& a, const auto& b) {
     return cccl_cache::SnapshotOrder(a.item, b.item);

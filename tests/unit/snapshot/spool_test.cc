@@ -24,7 +24,7 @@ SpoolFile Create(const TemporaryDirectory& directory) {
   return *std::move(file);
 }
 
-/// While it lives, no file of this process grows beyond this many bytes.
+/// While the object exists, no file of this process grows beyond this many bytes.
 class SmallFiles {
  public:
   explicit SmallFiles(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
