@@ -85,7 +85,7 @@ TEST_CASE("commands are sent without waiting for answers, and answered in their 
   CHECK(scene.link.state().unsent_bytes == 0);
 }
 
-TEST_CASE("large values go both ways") {
+TEST_CASE("large values are sent and received unchanged") {
   Said answers;
   Scene scene;
   const std::string value(8 << 20, 'v');
@@ -493,7 +493,7 @@ TEST_CASE("the addresses of a name are tried until one accepts") {
   CHECK(WaitUntil([&] { return link.connected(); }));
 }
 
-TEST_CASE("the problem of a host name that does not exist has the name") {
+TEST_CASE("the problem of an unknown host name has that name") {
   const FakeDns dns(Texts{});
   RedisAddress address;
   address.host = "redis.test";

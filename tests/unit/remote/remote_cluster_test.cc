@@ -263,7 +263,7 @@ TEST_CASE("a node compiles without a lease if the lease's server is down") {
   CHECK(scene.Count(Counter::kRemoteLeases) == 0);
 }
 
-TEST_CASE("an artifact in time is used even if the manifest is late") {
+TEST_CASE("an artifact that arrives in time is used even if the manifest is late") {
   Scene scene(1s);
   scene.Ask({kArtifact, kManifest});
   scene.Expect(kAsk, Written());

@@ -23,7 +23,7 @@
 namespace cccl_cache::daemon::acceptor_test {
 namespace {
 
-TEST_CASE("the kernel gives the peer's credentials") {
+TEST_CASE("peer credentials are the uid, groups and pid of the connected process") {
   int pair[2];
   REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0);
   FileDescriptor here(pair[0]);

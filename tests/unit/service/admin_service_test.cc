@@ -21,7 +21,7 @@ namespace {
 
 namespace v1 = cccl_cache::v1;
 
-TEST_CASE("statistics hold every counter and the gauges of this moment") {
+TEST_CASE("statistics have every counter and the current gauges") {
   RunningServer running;
   running.statistics.Add(Counter::kHitsDisk, 5);
   running.statistics.Add(Counter::kSavedMicroseconds, 2'500'000);

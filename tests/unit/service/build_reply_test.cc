@@ -109,7 +109,7 @@ TEST_CASE("a name expression that is not UTF-8 is returned unchanged") {
   CHECK(reply.lowered_names(0).lowered_bytes().empty());
 }
 
-TEST_CASE("an artifact's bytes follow its head, or are announced for chunks") {
+TEST_CASE("an artifact's head precedes its bytes, or announces them for chunks") {
   ArtifactPart part{cccl_cache::ArtifactKind::kPtx, std::string(300, 'p'), {}};
   part.sha256 = cccl_cache::Sha256(part.bytes);
   const std::string head = EncodeReplyHead(BuildAnswer{});

@@ -105,7 +105,7 @@ TEST_CASE("a priority that this daemon does not know counts as normal") {
   }
 }
 
-TEST_CASE("an unknown on_miss means to wait") {
+TEST_CASE("an unknown value of on_miss counts as wait") {
   for (const int number : {-1, 3}) {
     v1::BuildRequest message = Nvrtc();
     message.set_on_miss(static_cast<v1::OnMiss>(number));
@@ -150,7 +150,7 @@ TEST_CASE("an empty source is accepted") {
   CHECK(MessageOf(message) == "accepted");
 }
 
-TEST_CASE("exactly one program must be set") {
+TEST_CASE("a request without exactly one program is refused") {
   CHECK(MessageOf({}) == "exactly one of nvrtc, link and nvvm must be set");
   v1::BuildRequest two = Nvrtc();
   two.mutable_link();

@@ -87,7 +87,7 @@ TEST_CASE("cut-offs are forgotten after two minutes without one") {
   CHECK(history.MayConnect());
 }
 
-TEST_CASE("the connections of a user share their traffic while one of them is open") {
+TEST_CASE("the connections of a user share one UserTraffic while one of them is open") {
   History history;
   const auto first = history.floods.Admit(Account(kUser), kUser);
   history.now += 1'000s;

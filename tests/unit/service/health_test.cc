@@ -27,7 +27,7 @@ TEST_CASE("a watcher gets the state at once, then each change") {
   CHECK(health.serving());
 }
 
-TEST_CASE("a problem makes the daemon not ready, but it keeps serving") {
+TEST_CASE("a daemon with a problem is serving, but not ready") {
   Health health;
   RecordingWatcher watcher;
   health.Add(watcher);

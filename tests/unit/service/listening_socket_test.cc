@@ -83,7 +83,7 @@ TEST_CASE("a stale socket file is replaced") {
   close(client);
 }
 
-TEST_CASE("a second daemon on the same socket gets an error and disturbs nothing") {
+TEST_CASE("a second daemon on the same socket gets an error and does not disturb the first") {
   TemporaryDirectory directory;
   const std::string path = directory.path() + "/socket";
   auto first = ListeningSocket::Bind({path, 0600, {}});
@@ -300,7 +300,7 @@ TEST_CASE("a socket that systemd hands over under the name container is for cont
   CHECK(FromSystemdInChild(directory.path() + "/c", "1", SOCK_STREAM, "container", true) == 0);
 }
 
-TEST_CASE("each of several sockets of systemd is named container or like its unit") {
+TEST_CASE("each of several sockets from systemd must be named container or like its unit") {
   for (const char* wrong : {"cccl-cached.socket:containers", "containers:container", "container",
                             "cccl-cached.socket:other.socket", "cccl-cached.socket:"}) {
     CHECK_FALSE(TakesTwo(wrong));
@@ -311,7 +311,7 @@ TEST_CASE("each of several sockets of systemd is named container or like its uni
   }
 }
 
-TEST_CASE("the directory of a socket for containers has no other socket or private place") {
+TEST_CASE("the directory of a socket for containers must have no other socket or private place") {
   const TemporaryDirectory directory;
   const auto apart = [&](const std::string& node, const std::string& containers,
                          const std::string& place) {
@@ -332,7 +332,7 @@ TEST_CASE("the directory of a socket for containers has no other socket or priva
   CHECK_FALSE(apart("c/socket", "state/part/socket", "state"));
 }
 
-TEST_CASE("mounts in the directory of a socket for containers are found") {
+TEST_CASE("private places mounted into the directory of a socket for containers are found") {
   const TemporaryDirectory directory;
   for (const char* each : {"a", "b/of-a", "c", "key", "state/part/deep", "own"}) {
     std::filesystem::create_directories(directory / each);

@@ -94,7 +94,7 @@ TEST_CASE("the reply equals the generated code's output byte for byte") {
   CHECK(Flat(EncodeReply(none, {}, kLimit)) == Generated(none));
 }
 
-TEST_CASE("the artifact's bytes are referenced, and live as long as the buffer") {
+TEST_CASE("a reply refers to the artifact's bytes, which live as long as its buffer") {
   auto answer = MakeAnswer(std::string(180'000, 'x'));
   const std::weak_ptr<const Artifact> watched = answer.artifact;
   const char* bytes = answer.artifact->parts[0].bytes.data();

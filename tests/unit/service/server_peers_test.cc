@@ -265,8 +265,7 @@ TEST_CASE("a server with an endless call delays only the daemon's end", "[root]"
   running.toolchains.FinishLooking();
 }
 
-TEST_CASE("one user with many sets of groups has a bounded number of servers at one time",
-          "[root]") {
+TEST_CASE("the servers of one user with many sets of groups are limited", "[root]") {
   RequireRoot();
   RunningServer running;
   running.builder.AnswerWith(AnswerWithPeer);

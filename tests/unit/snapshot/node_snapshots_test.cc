@@ -163,7 +163,7 @@ TEST_CASE("a user exports entries that it inserted and received") {
   CHECK(OutputsIn(scene.Create(kBob)) == Names{"bob's own"});
 }
 
-TEST_CASE("deposits go into their user's file, and belong to the inserting user alone") {
+TEST_CASE("a snapshot has its user's deposits, and they belong to the inserting user alone") {
   Scene scene;
   scene.Answer(kAlice, "one");
   scene.Share("one", "one");
@@ -202,7 +202,7 @@ TEST_CASE("a snapshot with deposits beyond the user's quota is refused whole, an
   CHECK(scene.Insert(kBob, testing::SnapshotOf(most))->records == most.size());
 }
 
-TEST_CASE("entries that users inserted never get into an administrator's file") {
+TEST_CASE("entries that users inserted never get into an administrator's snapshot") {
   Scene scene;
   scene.Answer(kBob, "one");
   scene.Answer(kBob, "two");

@@ -232,7 +232,7 @@ TEST_CASE("a snapshot with a record that can't be decompressed is refused") {
   CHECK_FALSE(receiver.Refusal(file).empty());
 }
 
-TEST_CASE("too many records are refused before any is kept") {
+TEST_CASE("shared records above the store's limit are refused before any is kept") {
   Receiver receiver;
   receiver.limit = 4'000;
   const auto received = receiver.Receive(SnapshotNamed({"one", "two", "three", "four"}));

@@ -65,7 +65,7 @@ std::string Row(char kind, uint64_t number) {
   return std::string(1, kind).append(Key(number).View());
 }
 
-TEST_CASE("a deposit is read back, its contents and its record") {
+TEST_CASE("the contents and the record of a deposit are read back") {
   Scene scene;
   CHECK(scene.Got(1) == "-");
   scene.Put(1, "bytes");
@@ -192,7 +192,7 @@ TEST_CASE("a removed deposit is gone, also after a restart") {
   CHECK(scene->deposits().Records().empty());
 }
 
-TEST_CASE("a deposit's record is replaced without its contents") {
+TEST_CASE("the record of a deposit can be replaced without its contents") {
   StoreScene scene;
   Put(scene, 1, "a");
   scene.Reopen();

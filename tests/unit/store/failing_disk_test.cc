@@ -60,7 +60,7 @@ TEST_CASE("a full disk is counted and reported, and the store recovers when ther
   CHECK(WEXITSTATUS(status) == 0);
 }
 
-TEST_CASE("a call that needs the database on a full disk gets an error that names the full disk") {
+TEST_CASE("a call without a database gets an error that names the full disk") {
   const TemporaryDirectory temporary;
   ChildProcess child({"start-on-full-disk", temporary.path()});
   const int status = child.Wait();

@@ -104,7 +104,7 @@ TEST_CASE("a second read of a private entry is answered from memory, for its use
   CHECK(Same(*scene->own().Get(kAlice, Key(1)).artifact, *Numbered(2, 300)));
 }
 
-TEST_CASE("a user's latest insert is found, despite concurrent readers") {
+TEST_CASE("a user's latest entry is found, despite concurrent readers") {
   MemoryStore memory(64 << 20);
   RocksdbStoreOptions options;
   options.memory = &memory;
@@ -149,7 +149,7 @@ TEST_CASE("a private row with the entry of another key is a miss") {
   CHECK_FALSE(Has(scene, kAlice, 1));
 }
 
-TEST_CASE("a user's oldest insert is evicted for its latest") {
+TEST_CASE("the oldest entry of a user at its limit is evicted for the latest") {
   StoreScene scene(Limited(3 * kBytes + 3'000, 100 * kBytes));
   for (uint64_t i = 1; i <= 3; ++i) REQUIRE(Put(scene, kAlice, i, i));
   REQUIRE(Put(scene, kBob, 1));

@@ -112,7 +112,7 @@ TEST_CASE("the state directory is private to its owner") {
   CHECK((info.st_mode & 07777) == 0700);
 }
 
-TEST_CASE("a second store on one directory gets the error that it is locked, with the path") {
+TEST_CASE("a second store on one directory gets an error that names the locked path") {
   StoreScene store;
   const auto second = RocksdbStore::Open({.directory = store.state()}, store.statistics);
   REQUIRE_FALSE(second);

@@ -130,7 +130,7 @@ TEST_CASE("an entry that only memory has is evicted too") {
   CHECK(scene.IsEvicted(Key(1)));
 }
 
-TEST_CASE("first digits that several entries share are refused") {
+TEST_CASE("a prefix that several keys share is refused") {
   Scene scene;
   const auto [first, second] = Alike();
   scene.Keep(first);
@@ -254,7 +254,7 @@ TEST_CASE("an eviction by key evicts the shared entry and all private ones") {
   CHECK(scene.store->own().Get(kAlice, Key(2)).artifact);
 }
 
-TEST_CASE("deposits are evicted by their own last use") {
+TEST_CASE("an eviction of unused entries spares a deposit that was used recently") {
   Scene scene;
   const auto contents = std::make_shared<const std::string>("made elsewhere");
   REQUIRE(scene.deposits.Insert(kAlice, "example", Key(1), contents).ok());
