@@ -214,8 +214,8 @@ TEST_CASE("a node without a signing key compiles as soon as no lease exists") {
 }
 
 TEST_CASE("with several servers, entries are requested again after the reply about the lease") {
-  RedisAddress
-      nowhere;  // its host and port equal those of the first server, which thus has all keys
+  // Its host and port equal those of the first server, which thus has all keys.
+  RedisAddress nowhere;
   nowhere.path = "/nonexistent/redis";
   Scene scene(60s, true, {nowhere});
   scene.Ask();

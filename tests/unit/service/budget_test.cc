@@ -85,8 +85,8 @@ TEST_CASE("waiters get shares at once or when one is released, in order of arriv
   budget.Withdraw(Account(1000), Resource::kCalls, 3);
   end(1);
   CHECK(have() == std::vector{2, 4});
-  await(1001, 6);  // the last one of all three
-  await(1002, 7);  // finds none
+  await(1001, 6);  // takes the last share of all three
+  await(1002, 7);  // finds no free share
   CHECK(have() == std::vector{2, 4, 6});
   end(4);  // waiter 5 gets no share, because user 1000 would leave none free
   CHECK(have() == std::vector{2, 6, 7});

@@ -76,7 +76,7 @@ TEST_CASE("a connection keeps no memory for calls that were answered") {
   constexpr uint32_t kEnd = 2 * FrameRules::kMaxOpenCalls;
   for (uint32_t stream = 1; stream < kEnd; stream += 2) REQUIRE(client.Open(stream));
   CHECK(AllocatedBytes() - before > (32u << 10));
-  // One stays open, so that the table never becomes empty.
+  // One call stays open, so that the table never becomes empty.
   for (uint32_t stream = 1; stream < kEnd - 2; stream += 2) {
     client.Answer(Frame(kHeadersFrame, kEndOfHeaders | kEndOfStream, 50, stream));
   }

@@ -53,7 +53,7 @@ v1::BuildWithFilesRequest File(const std::string& contents) {
   return message;
 }
 
-/// Returns the error about a message that answers a question.
+/// Returns the error about a message that answers a question, or "taken".
 std::string Refusal(const v1::BuildWithFilesRequest& message) {
   Scene scene([&] { return message; });
   static_cast<void>(scene.Read());
@@ -62,7 +62,7 @@ std::string Refusal(const v1::BuildWithFilesRequest& message) {
   return scene.wrong->message;
 }
 
-/// Returns the error about bytes that come without a question.
+/// Returns the error about bytes that come without a question, or "taken".
 std::string RefusalOf(std::string_view bytes) {
   Scene scene([] { return v1::BuildWithFilesRequest(); });
   auto buffer = BufferOf(bytes);
