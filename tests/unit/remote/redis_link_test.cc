@@ -29,7 +29,7 @@ bool Has(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
-/// Returns options with quick retries, and with long timeouts for slow machines.
+/// Options with quick retries, and with long timeouts for slow machines.
 RedisLink::Options OptionsFor(const RedisAddress& address) {
   RedisLink::Options options;
   options.address = address;
@@ -38,7 +38,6 @@ RedisLink::Options OptionsFor(const RedisAddress& address) {
   return options;
 }
 
-/// A link connected to a fake Redis.
 struct Scene {
   FakeRedis redis;
   Said reports;
@@ -85,7 +84,7 @@ TEST_CASE("commands are sent without waiting for answers, and answered in their 
   CHECK(scene.link.state().unsent_bytes == 0);
 }
 
-TEST_CASE("large values are sent and received unchanged") {
+TEST_CASE("large values are sent and received") {
   Said answers;
   Scene scene;
   const std::string value(8 << 20, 'v');
@@ -274,7 +273,7 @@ TEST_CASE("the problem of a wrong or missing password names the password file") 
 TEST_CASE("a connection is closed after three slow answers in a row") {
   Said answers;
   Scene scene([](RedisLink::Options& options) { options.patience = 0ms; });
-  scene.link.NoteSlow();  // does nothing, because no answer is late
+  scene.link.NoteSlow();  // does nothing: no answer is late
   REQUIRE(scene.link.Send({"GET", "a"}, answers.Adding()));
   CHECK(scene.peer.Next() == "GET a");
   scene.link.NoteSlow();
@@ -290,7 +289,7 @@ TEST_CASE("a connection is closed after three slow answers in a row") {
   CHECK(next.Next() == "GET c");
 }
 
-TEST_CASE("a Redis that belongs to a Redis cluster is reported as a problem") {
+TEST_CASE("a Redis that belongs to a Redis cluster is a problem") {
   Said answers;
   Scene scene;
   REQUIRE(scene.link.Send({"GET", "a"}, answers.Adding()));
@@ -364,7 +363,7 @@ TEST_CASE("threads that send at the same time get the answers to their own comma
   CHECK(answers.Await(kThreads * kCommands) == Texts(kThreads * kCommands, "own"));
 }
 
-TEST_CASE("timers run in order on the link's thread, even without a connection") {
+TEST_CASE("timers run in order on the link's thread, also unconnected") {
   RedisAddress nowhere;
   nowhere.path = "/nonexistent/redis";
   Said ran;
@@ -416,8 +415,8 @@ TEST_CASE("an unreachable Redis is reported with the system's error") {
   CHECK(Has(link.state().address, "/nonexistent/redis"));
 }
 
-/// Answers each DNS query with these addresses, or with NXDOMAIN if the list is empty. Without a
-/// list, sends no answer.
+/// Answers DNS queries with these addresses, or NXDOMAIN if there are none. Without a list, does
+/// not answer.
 class FakeDns {
  public:
   explicit FakeDns(std::optional<Texts> addresses)
@@ -456,7 +455,7 @@ class FakeDns {
              size);
     }
   }
-  /// Returns the answer to a query. A query for IPv6 addresses gets none.
+  /// A query for IPv6 addresses gets none.
   static std::string Answer(const std::string& question, const Texts& addresses) {
     constexpr char kIpv6 = 28;
     const size_t count = question[question.size() - 3] == kIpv6 ? 0 : addresses.size();

@@ -57,7 +57,7 @@ TEST_CASE("a reply may be as large as the limit, and no larger, however it arriv
     const std::string half =
         "*2\r\n$100\r\n" + std::string(100, 'x') + "\r\n$100\r\n" + std::string(100, 'x') + "\r\n";
     CHECK(Read(half, step, 150) == std::vector<std::string>{"!"});
-    // The reply is refused before it is complete.
+    // Refused before it is complete.
     CHECK(Read("*3" + half.substr(2), step, 150) == std::vector<std::string>{"!"});
   }
 }

@@ -31,7 +31,7 @@ bool Has(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
-/// A child process that is killed when the object or the test process ends.
+/// A child that is killed when the object or this process ends.
 class Child {
  public:
   Child(const char* program, std::vector<std::string> arguments) {
@@ -64,7 +64,6 @@ class Child {
   pid_t pid_ = -1;
 };
 
-/// A Redis without files, with a Unix socket and these options.
 struct Server {
   TemporaryDirectory directory;
   std::optional<Child> child;
@@ -156,8 +155,7 @@ std::string FreePort() {
   return std::to_string(ntohs(address.sin_port));
 }
 
-/// Makes DIRECTORY/NAME.pem, a self-signed certificate, and its key. Returns the path of the
-/// certificate.
+/// Makes DIRECTORY/NAME.pem, a self-signed certificate, and its key.
 std::string MakeCertificate(const TemporaryDirectory& directory, const std::string& name,
                             const std::string& subject) {
   Child openssl("openssl", {"openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",

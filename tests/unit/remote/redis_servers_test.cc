@@ -47,7 +47,6 @@ struct Scene {
     options.patience = patience;
     return std::make_unique<RedisServers>(options, std::vector{two.address()});
   }
-  /// Connects the second server too.
   KeysOfTwo ConnectBoth() {
     KeysOfTwo keys = FindKeys(*servers, at_one);
     at_two.Greet();

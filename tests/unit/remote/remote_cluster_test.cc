@@ -51,7 +51,6 @@ std::string Written() {
   return Text(*SignEntry(kArtifact, {.artifact = Sample()}, Key(), now));
 }
 
-/// A node that asks, and the Redis played by the test.
 class Scene {
  public:
   /// By default, answers are never late. Leases need no renewal during a test.
@@ -82,8 +81,7 @@ class Scene {
          .looks_outside = [this](uid_t uid) { said.Add("files of " + std::to_string(uid)); }});
     REQUIRE(asked);
   }
-  /// Calls Peek. Notes the number of the finding, " found" if the first entry was found, and " why"
-  /// if there is a reason.
+  /// Notes the number of the finding, then " found" for an entry, and " why" for a reason.
   void Peek(std::vector<EntryName> entries = {kArtifact}) {
     cluster_.Peek({.entries = std::move(entries)}, [this](const Cluster::Peeked& peeked) {
       const bool found = !peeked.found.empty() && peeked.found[0];
@@ -91,7 +89,6 @@ class Scene {
                (peeked.reason.empty() ? "" : " why"));
     });
   }
-  /// Expects a command with this beginning, and answers it.
   void Expect(const std::string& begin, const std::string& answer) {
     const std::string command = peer.Next();
     INFO(command);
@@ -263,7 +260,7 @@ TEST_CASE("a node compiles without a lease if the lease's server is down") {
   CHECK(scene.Count(Counter::kRemoteLeases) == 0);
 }
 
-TEST_CASE("an artifact that arrives in time is used even if the manifest is late") {
+TEST_CASE("an artifact that is in time is used even if the manifest is late") {
   Scene scene(1s);
   scene.Ask({kArtifact, kManifest});
   scene.Expect(kAsk, Written());

@@ -26,7 +26,7 @@ ArtifactPtr Sample() {
   return artifact;
 }
 
-/// An outbox with room for ten samples, and the Redis that the test plays.
+/// An outbox with room for ten samples.
 struct Scene {
   FakeRedis redis = FakeRedis::OnPort();
   Statistics statistics;

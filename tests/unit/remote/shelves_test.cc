@@ -88,8 +88,7 @@ struct Bench {
     return tail.index_sha256;
   }
 
-  /// Opens the shelf, and waits for this many snapshots. Files that are added later need
-  /// LookAgain().
+  /// Waits for this many snapshots. Files that are added later need LookAgain().
   void Open(size_t snapshots) {
     shelves.emplace(
         Shelves::Options{.directories = {directory.path()},

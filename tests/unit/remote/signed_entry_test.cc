@@ -31,7 +31,7 @@ namespace {
 constexpr sys_seconds kNow{seconds(1'800'000'000)};
 constexpr seconds kMaxAge = hours(24 * 30);
 constexpr uint64_t kMaxBytes = 1 << 20;
-// The size of the head and the signature.
+// Size of head and signature.
 constexpr size_t kCompressedFrom = 153 + 64;
 
 SigningKey KeyOf(uint8_t number) {

@@ -23,7 +23,7 @@
 namespace cccl_cache::daemon::acceptor_test {
 namespace {
 
-TEST_CASE("peer credentials are the uid, groups and pid of the connected process") {
+TEST_CASE("peer credentials are those of the connected process") {
   int pair[2];
   REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == 0);
   FileDescriptor here(pair[0]);
@@ -37,7 +37,7 @@ TEST_CASE("peer credentials are the uid, groups and pid of the connected process
   CHECK(std::is_sorted(peer->groups.begin(), peer->groups.end()));
 }
 
-TEST_CASE("peer credentials of a descriptor that is no Unix socket are an error") {
+TEST_CASE("a descriptor that is no Unix socket has no peer credentials") {
   FileDescriptor file(dup(0));
   CHECK_FALSE(ReadPeerCredentials(file.get()).ok());
 }
@@ -91,7 +91,7 @@ TEST_CASE("the acceptor counts an ended connection's calls until the server clos
   REQUIRE(ReceiveOnce(served.get()) > 0);
   client.Close();
   REQUIRE(Eventually([&ended] { return ended.load(); }));
-  // By then, the rate limit of cancelled calls no longer counts the call.
+  // The rate limit of cancelled calls has recovered by then.
   const auto later = now + std::chrono::hours(1);
   CHECK_FALSE(traffic->OpenCall(later));
   served.Close();

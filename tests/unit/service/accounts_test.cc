@@ -15,7 +15,7 @@
 namespace cccl_cache::daemon::accounts_test {
 namespace {
 
-/// The files that define the users of a machine. The destructor removes them.
+/// The files that define a machine's users. Removed by the destructor.
 class Machine {
  public:
   Machine() {
@@ -86,7 +86,7 @@ TEST_CASE("a stored uid has no account until its name is known") {
   CHECK(accounts.OfStored(700'000) == Account(700'000));
 }
 
-TEST_CASE("the name of a stored uid is not looked up before the files are read") {
+TEST_CASE("a stored uid's name is not looked up before the files are read") {
   Machine machine;
   machine.WriteSubordinateUids("alice:100000:65536\n");
   Accounts::Sources sources = machine.Sources();
@@ -114,7 +114,7 @@ TEST_CASE("uids below SUB_UID_MIN are users whether or not they have a name") {
   CHECK(accounts.Of(500'000) == Account::OfNameless());
 }
 
-TEST_CASE("a range of subordinate uids of root or the daemon's user is one ordinary account") {
+TEST_CASE("a range of root or the daemon's user is one ordinary account") {
   Machine machine;
   machine.WriteSubordinateUids("root:100000:65536\nroot:165536:65536\n" +
                                std::to_string(geteuid()) + ":300000:65536\n");

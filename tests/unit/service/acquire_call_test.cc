@@ -50,7 +50,7 @@ struct Talk {
     message.mutable_publication()->set_size(size);
     stream->Write(message);
   }
-  /// Publishes the contents. The last message read must be the lease.
+  /// The last message read must be the lease.
   void Publish(const std::string& contents) {
     const uint64_t fence = reply.lease().fence();
     for (size_t at = 0; at < contents.size(); at += 1 << 20) Send(contents.substr(at, 1 << 20));
@@ -60,7 +60,7 @@ struct Talk {
     CHECK_FALSE(stream->Read(&reply));
     CHECK(stream->Finish().ok());
   }
-  /// Returns the contents of the deposit, or "none" if the call ended without it.
+  /// Returns "none" if the call ended without a deposit.
   std::string Found() {
     if (!stream->Read(&reply) || !reply.has_found()) return "none";
     const uint64_t size = reply.found().size();
@@ -68,7 +68,7 @@ struct Talk {
     while (stream->Read(&reply)) contents += reply.contents();
     return contents.size() == size ? contents : "none";
   }
-  /// Reads to the end of the call, and returns its trailer cccl-error.
+  /// Reads to the end, and returns the trailer cccl-error.
   std::string Error() {
     while (stream->Read(&reply)) {
     }
@@ -113,7 +113,7 @@ TEST_CASE("an empty deposit is valid") {
   CHECK(Talk(running).Found().empty());
 }
 
-TEST_CASE("a holder that half-closes its call passes the lease to the next waiter") {
+TEST_CASE("a holder that half-closes its call hands the lease on") {
   RunningServer running;
   Talk holder(running);
   REQUIRE(holder.GetsLease());
@@ -151,7 +151,7 @@ TEST_CASE("an invalid message of a lease holder ends its call with the reason") 
   CHECK(Talk(running).GetsLease());
 }
 
-TEST_CASE("the contents of a deposit have the size limit of a request") {
+TEST_CASE("a deposit has the size limit of a request") {
   ServiceLimits limits;
   limits.source_bytes = 1000;
   RunningServer running(limits);
@@ -162,7 +162,6 @@ TEST_CASE("the contents of a deposit have the size limit of a request") {
   CHECK(holder.Error() == "invalid-request");
 }
 
-/// Returns as many leases as a user may hold.
 std::vector<std::unique_ptr<Talk>> AllLeases(RunningServer& running) {
   std::vector<std::unique_ptr<Talk>> holders;
   for (int i = 0; i < 64; ++i) {
@@ -336,7 +335,7 @@ TEST_CASE("a caller may name its primary group and its supplementary groups") {
   }
 }
 
-TEST_CASE("a group that does not include the caller is denied, and so is the overflow group") {
+TEST_CASE("a group of others is denied, and so is the overflow group") {
   for (const gid_t gid : {0u, 28u, 65534u}) {
     const auto claim = ClaimOf(AskFor(gid), kPeer);
     REQUIRE_FALSE(claim.ok());
@@ -346,7 +345,7 @@ TEST_CASE("a group that does not include the caller is denied, and so is the ove
   }
 }
 
-TEST_CASE("deposits of different users, groups, namespaces or fields have different keys") {
+TEST_CASE("the key of a deposit depends on user, group, namespace and fields") {
   const auto key = [](const DepositAsk& ask, const Peer& peer) { return ClaimOf(ask, peer)->key; };
   const auto mine = key(AskFor(), kPeer);
   CHECK(key(AskFor(), kPeer) == mine);

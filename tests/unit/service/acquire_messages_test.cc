@@ -81,7 +81,7 @@ TEST_CASE("a message without exactly one field is refused") {
   CHECK(Refusal(Decode(two)) == one);
 }
 
-TEST_CASE("the lengths of the namespace and of field names are limited") {
+TEST_CASE("the lengths of namespace and field names are limited") {
   v1::AcquireRequest message = Ask(1);
   message.mutable_key()->set_namespace_("");
   CHECK(Refusal(Decode(message)) == "namespace: 0 bytes, 1 to 128 are allowed");
@@ -116,7 +116,7 @@ TEST_CASE("hundreds of thousands of empty fields are refused before they are dec
   CHECK(Refusal(DecodeAcquire(buffer)).starts_with("the message is not a "));
 }
 
-TEST_CASE("a message larger than one piece is refused with advice to split contents") {
+TEST_CASE("a message larger than one piece is refused with the remedy") {
   auto bytes = BufferOf(std::string(kAcquireChunkBytes + 257, 'x'));
   CHECK(Refusal(DecodeAcquire(bytes)).find("send contents in pieces") != std::string::npos);
   v1::AcquireRequest full;
@@ -159,7 +159,7 @@ TEST_CASE("a found deposit is announced, then sent without a copy") {
   CHECK(held.expired());
 }
 
-TEST_CASE("a piece of 1 MiB of contents is encoded unchanged") {
+TEST_CASE("a piece of 1 MiB is encoded unchanged") {
   const auto contents = std::make_shared<const std::string>(1u << 20, 'x');
   CHECK(MessageIn<v1::AcquireReply>(EncodeContents(contents, *contents)).contents() == *contents);
 }

@@ -218,7 +218,7 @@ TEST_CASE("toolchains are listed with their components, and rejected ones with t
   CHECK(reply.rejected(0).reason() == "can be written by others");
 }
 
-/// Returns toolchains with these major versions, which must be in descending order.
+/// The major versions must be in descending order.
 std::vector<ToolchainPtr> Majors(const std::vector<int>& majors) {
   std::vector<ToolchainPtr> toolchains;
   for (const int major : majors) {
@@ -242,7 +242,7 @@ std::vector<bool> Selected(const RunningServer& running, uint32_t driver_version
   return selected;
 }
 
-TEST_CASE("the toolchain that is selected for the client's driver is marked") {
+TEST_CASE("the toolchain selected for the client's driver is marked") {
   RunningServer running;
   running.toolchains.present = Majors({13, 12});
   running.toolchains.by_driver = {{0, running.toolchains.present[0]},

@@ -40,7 +40,7 @@ class Visitor {
     REQUIRE(pid_ >= 0);
     if (pid_ == 0) {
       close(life_[1]);
-      // The relative path leads to the socket even if `become` changes the root directory.
+      // The relative path is right even if `become` changes the root directory.
       if (chdir("/") != 0 || !become() || ConnectRaw(listener->path().substr(1)) < 0) _exit(1);
       char byte = 0;
       _exit(static_cast<int>(read(life_[0], &byte, 1)));
@@ -80,8 +80,7 @@ class Visitor {
 
 bool StayAsItIs() { return true; }
 
-// PR_SET_DUMPABLE lets the process write its own files in /proc, like a program that this user
-// started.
+// PR_SET_DUMPABLE lets the process write its own files in /proc.
 bool Become(uid_t uid, gid_t gid) {
   return setgroups(1, &gid) == 0 && setresgid(gid, gid, gid) == 0 &&
          setresuid(uid, uid, uid) == 0 && prctl(PR_SET_DUMPABLE, 1) == 0;

@@ -88,7 +88,7 @@ TEST_CASE("waiters get shares at once or when one is released, in order of arriv
   await(1001, 6);  // takes the last share of all three
   await(1002, 7);  // finds no free share
   CHECK(have() == std::vector{2, 4, 6});
-  end(4);  // waiter 5 gets no share, because user 1000 would leave none free
+  end(4);  // with waiter 5, user 1000 would leave none free
   CHECK(have() == std::vector{2, 6, 7});
   end(6);
   end(7);
@@ -144,7 +144,7 @@ TEST_CASE("containers together hold at most half of a resource; node users get t
     }
     CHECK(of_others >= of_containers * 7 / 8);  // all except root's reserve
     CHECK(budget.Take(Account(0), resource).ok());
-    // Another container may take what the containers give back.
+    // Other containers may take what was given back.
     held.clear();
     CHECK(budget.Take(Account::OfUntoldContainers(), resource).ok());
   }
@@ -171,7 +171,7 @@ TEST_CASE("one account leaves at least as much of each resource as it holds") {
   }
 }
 
-TEST_CASE("silent streams of builds leave half of the bytes in flight to other calls") {
+TEST_CASE("silent streams of builds leave half of the bytes in flight") {
   ServiceLimits limits;
   limits.bytes_in_flight = 10 * limits.message_bytes;
   const std::vector<size_t> taken = TakenInTurn(limits, Resource::kBatches);
@@ -194,7 +194,7 @@ TEST_CASE("an amount that would overflow is refused") {
   CHECK_FALSE(budget.Take(Account(1), Resource::kBytes, UINT64_MAX).ok());
 }
 
-TEST_CASE("a merged share returns its whole amount to the budget") {
+TEST_CASE("a merged share is returned as a whole") {
   Budget budget(ServiceLimits{});
   {
     Share all;
@@ -240,7 +240,7 @@ TEST_CASE("equal bytes in another buffer count separately") {
   CHECK(budget.Used(Resource::kBytes) == 2000);
 }
 
-TEST_CASE("a reader above its user's limit of bytes is refused; other users are not") {
+TEST_CASE("a reader above its user's limit of bytes is refused, another user is not") {
   ServiceLimits limits;
   limits.bytes_in_flight_per_uid = 1500;
   Budget budget(limits);

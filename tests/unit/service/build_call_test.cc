@@ -248,7 +248,7 @@ TEST_CASE("a user's bytes in flight are limited") {
   CHECK(running.budget.Used(Resource::kBytes) == 0);
 }
 
-TEST_CASE("an artifact that is too large for one message is sent by BuildInChunks") {
+TEST_CASE("an artifact too large for one message is sent by BuildInChunks") {
   RunningServer running;
   const std::string large(20 << 20, 'L');
   running.builder.AnswerWith([&](const auto&, const auto&) { return MakeAnswer(large); });

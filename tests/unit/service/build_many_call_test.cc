@@ -20,7 +20,6 @@ namespace {
 
 namespace v1 = cccl_cache::v1;
 
-/// One call of BuildMany.
 struct ManyBuilds {
   explicit ManyBuilds(RunningServer& running)
       : stub(running.BuildStub()), stream(stub->BuildMany(&Patient(context))) {}
@@ -360,7 +359,7 @@ TEST_CASE("the bytes of an answer count until its caller reads it") {
   CHECK(Eventually([&] { return Ask(*other, SmallRequest()).status.ok(); }));
 }
 
-TEST_CASE("the log and lowered names of an answer count as bytes in each method") {
+TEST_CASE("the log and lowered names of an answer count as bytes") {
   ServiceLimits limits;
   // Room for the stream's next message, and 100,000 bytes.
   limits.bytes_in_flight_per_uid = limits.message_bytes + 100'000;

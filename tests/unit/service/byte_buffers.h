@@ -11,7 +11,6 @@
 
 namespace cccl_cache::daemon {
 
-/// Returns the bytes as a buffer of gRPC.
 inline grpc::ByteBuffer BufferOf(std::string_view bytes) {
   const grpc::Slice slice(bytes.data(), bytes.size());
   return {&slice, 1};
@@ -21,7 +20,6 @@ inline grpc::ByteBuffer BufferOf(const google::protobuf::MessageLite& message) {
   return BufferOf(message.SerializeAsString());
 }
 
-/// Returns the bytes of a buffer.
 inline std::string BytesOf(const grpc::ByteBuffer& buffer) {
   std::vector<grpc::Slice> slices;
   static_cast<void>(buffer.Dump(&slices));

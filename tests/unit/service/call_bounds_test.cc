@@ -45,8 +45,8 @@ grpc::Status GetInfo(const std::shared_ptr<grpc::Channel>& channel,
   return v1::Info::NewStub(channel)->Get(&context, {}, &reply);
 }
 
-/// Calls Info until a call has to wait, because a call may overtake earlier ones. Returns false
-/// after a generous time limit.
+/// Calls Info until a call has to wait: it may overtake earlier calls. Returns false after a time
+/// limit.
 bool WaitUntilInfoWaits(const std::shared_ptr<grpc::Channel>& channel) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   while (std::chrono::steady_clock::now() < until) {
@@ -96,7 +96,7 @@ TEST_CASE("every call with one message waits for its turn before the message is 
   }
 }
 
-TEST_CASE("a user may have 16 calls that send many messages, and other calls besides") {
+TEST_CASE("a user may have 16 calls that send many messages") {
   for (const std::string& method : kStreams) {
     INFO(method);
     RunningServer running;
@@ -110,7 +110,7 @@ TEST_CASE("a user may have 16 calls that send many messages, and other calls bes
   }
 }
 
-TEST_CASE("a method for small requests refuses a large one with both sizes") {
+TEST_CASE("a method for small requests refuses a large one") {
   for (const std::string& method : All({kSmall, {kStreams[1]}})) {
     INFO(method);
     RunningServer running;

@@ -93,7 +93,7 @@ TEST_CASE("the control groups of all sessions of a node user are one account") {
               of("/user.slice/user-x.slice/b").account());
 }
 
-TEST_CASE("an account has numbers for the outermost eight of its control groups") {
+TEST_CASE("an account has the numbers of its eight outermost control groups") {
   Containers containers;
   const auto way_of = [&](const std::string& path) {
     const std::string group = "7:pids:/\n4:memory:/pods\n1:name=systemd:/\n0::" + path + "\n";

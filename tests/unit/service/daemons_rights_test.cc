@@ -28,7 +28,7 @@ TEST_CASE("the daemon's rights are proven by its secret alone") {
     CHECK(rights.AreProvenBy(secret));
     CHECK_FALSE(rights.AreProvenBy(""));
     CHECK_FALSE(rights.AreProvenBy(std::string(64, '0')));
-    // A second object can't publish a secret, because the first one has the descriptor number.
+    // A second object publishes no secret: the descriptor number is in use.
     CHECK_FALSE(DaemonsRights().AreProvenBy(secret));
     CHECK_FALSE(DaemonsRights().AreProvenBy(""));
   }
@@ -36,7 +36,7 @@ TEST_CASE("the daemon's rights are proven by its secret alone") {
   CHECK_FALSE(DaemonsRights().AreProvenBy(secret));
 }
 
-TEST_CASE("a client accepts a secret only from the link of the daemon's memory file") {
+TEST_CASE("a client accepts a secret only from the daemon's own link") {
   const std::string secret(64, 'a');
   CHECK(RightsIn("/memfd:cccl-cached:" + secret + " (deleted)") == secret);
   CHECK(RightsIn("/memfd:cccl-cached:" + secret.substr(1) + " (deleted)").empty());

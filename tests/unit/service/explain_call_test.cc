@@ -162,7 +162,7 @@ TEST_CASE("a question about a key or a build is decoded") {
   CHECK(build->build.bytes == 6);
 }
 
-TEST_CASE("a question with neither key nor build, both, or an invalid key is refused") {
+TEST_CASE("a question without key or build, with both, or a bad key is refused") {
   v1::ExplainRequest both = ExplainRequestKernel();
   both.set_key(cccl_cache::Sha256("key").Hex());
   v1::ExplainRequest short_key;

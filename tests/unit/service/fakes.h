@@ -47,7 +47,7 @@ class FakeBuilder final : public Builder {
  public:
   using Answerer = std::function<Result<BuildAnswer>(const cccl_cache::BuildRequest&, const Peer&)>;
 
-  /// From now on, answers each build at once. If `answerer` is null, builds wait for AnswerAll().
+  /// From now on, answers each build at once, or in AnswerAll() if `answerer` is null.
   void AnswerWith(Answerer answerer) {
     std::lock_guard lock(mutex_);
     answerer_ = std::move(answerer);
@@ -90,7 +90,7 @@ class FakeBuilder final : public Builder {
     changed_.notify_all();
   }
 
-  /// Return the explanation of a key or a build. If null, the caller waits for AnswerQuestions().
+  /// If null, the caller waits for AnswerQuestions().
   std::function<Explanation(const cccl_cache::DigestPrefix&, uid_t)> explain_key;
   std::function<Result<Explanation>(const cccl_cache::BuildRequest&, const Peer&)> explain_build;
 
@@ -168,14 +168,12 @@ class FakeBuilder final : public Builder {
   size_t left_ = 0;
 };
 
-/// Accepts all bytes, and stores nothing.
 class FakeIncomingSnapshot final : public IncomingSnapshot {
  public:
   Status Append(std::string_view) override { return Ok{}; }
   Result<SnapshotSummary> Finish() override { return SnapshotSummary{}; }
 };
 
-/// Snapshots with the functions of the test.
 class FakeSnapshots final : public Snapshots {
  public:
   std::function<Result<SnapshotSummary>(const SnapshotCaller&, const SnapshotFilter&, const Sink&)>
@@ -207,7 +205,6 @@ class FakeUpkeep final : public Upkeep {
   }
 };
 
-/// Accepts no release.
 class FakeReleases final : public Releases {
  public:
   Result<Offer> Receive(const Peer&, std::span<const Digest>) override {
@@ -251,7 +248,7 @@ class FakeToolchains final : public Toolchains {
 
   std::vector<ToolchainPtr> present;
   std::map<uint32_t, ToolchainPtr> by_driver;  ///< the selected toolchain by the driver's version
-  std::atomic<bool> changed = false;           ///< whether a toolchain changed since the last scan
+  std::atomic<bool> changed = false;           ///< whether a scan is needed
   std::vector<RejectedToolchain> rejected;
   std::atomic<bool> looked = true;
 

@@ -51,7 +51,7 @@ TEST_CASE("a user's connections are limited at once and per second, independent 
   CHECK(count() == 1'000);
 }
 
-TEST_CASE("a user's cut-offs do not affect another user") {
+TEST_CASE("a user's cut-offs affect no other user") {
   History history;
   history.CutOff(10);
   CHECK_FALSE(history.MayConnect());

@@ -41,7 +41,7 @@ struct Client {
   void Answer(std::string_view bytes) {
     rules.Sent({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
   }
-  /// Returns how many of 20,000 new calls break no rule. The first one has this stream number.
+  /// Returns how many of 20,000 new calls, from this stream on, break no rule.
   int CountOpened(uint32_t stream = 1) {
     for (int i = 0; i < 20'000; ++i, stream += 2) {
       if (!Open(stream)) return i;
@@ -286,7 +286,7 @@ TEST_CASE("calls that end with their connection, or arrive later, count as cance
   CHECK(client.of_user->Connect(client.now + 1s));
 }
 
-TEST_CASE("a user that cancelled too many calls can't connect until the rate limit allows it") {
+TEST_CASE("a user that cancelled too many calls must wait to connect") {
   std::vector<std::unique_ptr<Client>> clients;
   clients.push_back(std::make_unique<Client>());
   const auto of_user = clients.front()->of_user;
@@ -325,7 +325,7 @@ TEST_CASE("the unanswered calls of all connections of a user are limited in tota
     clients.front()->Answer(Frame(kHeadersFrame, kEndOfHeaders | kEndOfStream, 50));
     CHECK(Client(of_user).CountOpened() == 1);
   }
-  SECTION("an ended connection makes room at the rate of cancelled calls, once they are freed") {
+  SECTION("an ended connection makes room at a limited rate, once its calls are freed") {
     const auto end = clients.front()->now;
     const auto opened_later = [&](std::chrono::milliseconds later) {
       Client next(of_user);
@@ -352,8 +352,7 @@ TEST_CASE("calls received after the end of their connection count until they are
   CHECK(of_user->OpenCall(now + 3'600s));
 }
 
-/// Sends the conversation in pieces that end at these cuts. Returns the end of the piece that
-/// breaks a rule, or none if no piece does.
+/// Cuts the conversation into pieces. Returns the end of the piece that breaks a rule, or none.
 std::optional<size_t> Judge(const std::string& conversation, const std::vector<size_t>& cuts) {
   const FrameRules::Clock::time_point now{};
   FrameRules rules(std::make_shared<UserTraffic>(TrafficLimits{}, now), now);

@@ -57,7 +57,7 @@ TEST_CASE("a client that sends an endless header block is cut off, counted and r
   CHECK(BuildOver(*stub) == "cubin");
 }
 
-TEST_CASE("a client that announces a huge message is cut off, and may reconnect at once") {
+TEST_CASE("a client that announces a huge message is cut off, but may reconnect") {
   RunningServer running;
   const std::string sent = kPreface + Frame(kSettingsFrame, 0, "") +
                            Frame(kHeadersFrame, kEndOfHeaders, CallFields()) +

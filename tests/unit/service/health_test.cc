@@ -46,7 +46,7 @@ TEST_CASE("a daemon with a problem is serving, but not ready") {
 TEST_CASE("a removed watcher gets nothing more") {
   Health health;
   RecordingWatcher watcher;
-  health.Remove(watcher);  // nothing happens
+  health.Remove(watcher);
   health.Add(watcher);
   health.Remove(watcher);
   health.SetServing(false);

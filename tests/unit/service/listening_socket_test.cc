@@ -83,7 +83,7 @@ TEST_CASE("a stale socket file is replaced") {
   close(client);
 }
 
-TEST_CASE("a second daemon on the same socket gets an error and does not disturb the first") {
+TEST_CASE("a second daemon on a socket gets an error and does not disturb the first") {
   TemporaryDirectory directory;
   const std::string path = directory.path() + "/socket";
   auto first = ListeningSocket::Bind({path, 0600, {}});
@@ -311,7 +311,7 @@ TEST_CASE("each of several sockets from systemd must be named container or like 
   }
 }
 
-TEST_CASE("the directory of a socket for containers must have no other socket or private place") {
+TEST_CASE("a directory with a socket for containers has no other socket or private place") {
   const TemporaryDirectory directory;
   const auto apart = [&](const std::string& node, const std::string& containers,
                          const std::string& place) {
@@ -332,7 +332,7 @@ TEST_CASE("the directory of a socket for containers must have no other socket or
   CHECK_FALSE(apart("c/socket", "state/part/socket", "state"));
 }
 
-TEST_CASE("private places mounted into the directory of a socket for containers are found") {
+TEST_CASE("private places mounted beside a socket for containers are found") {
   const TemporaryDirectory directory;
   for (const char* each : {"a", "b/of-a", "c", "key", "state/part/deep", "own"}) {
     std::filesystem::create_directories(directory / each);
@@ -370,7 +370,7 @@ TEST_CASE("private places mounted into the directory of a socket for containers 
     std::filesystem::create_directory(directory / "state/part/below");
     if (apart_beside("state/part/below", "state") || !apart_beside("own", "state")) wrong |= 32;
     umount((directory / "state/part").c_str());
-    // A part of the private place that is mounted over the socket's own directory.
+    // A part of the private place, mounted over the socket's directory.
     if (bind("state/part/deep", "b") != 0 || apart("state") || !apart("own")) wrong |= 64;
     _exit(wrong);
   }

@@ -50,7 +50,7 @@ TEST_CASE("each error has a status of gRPC, and its own name as a trailer") {
   }
 }
 
-TEST_CASE("the text of an error has the request id in the form of the log") {
+TEST_CASE("the text of an error has the request id as in the log") {
   Error error{ErrorCode::kOverloaded, "full"};
   error.request_id = 0x69abc;
   CHECK(Told(error).status.error_message() == "full [request 69abc]");

@@ -9,7 +9,6 @@
 namespace cccl_cache::daemon::peer_servers_test {
 namespace {
 
-/// A server whose destructor waits until the test lets it go.
 class SlowServer {
  public:
   SlowServer(std::shared_future<void> let_go, std::string name, std::string& ended)

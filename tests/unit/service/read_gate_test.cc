@@ -59,7 +59,7 @@ TEST_CASE("many users together read at most as many messages as the total limit"
   CHECK(Reading(readers) == 30);
 }
 
-TEST_CASE("a reader above the total limit may read after another user's readers leave") {
+TEST_CASE("a reader above the total limit reads after another user leaves") {
   ReadGate gate({4, 3});
   std::deque<Reader> first(2);
   for (Reader& reader : first) gate.Enter(Account(1), reader);

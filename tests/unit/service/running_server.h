@@ -18,7 +18,7 @@
 
 namespace cccl_cache::daemon {
 
-/// A Server on its own socket, whose other parts are fakes.
+/// A Server with fake parts on its own socket.
 class RunningServer {
  public:
   explicit RunningServer(ServiceLimits limits = {}, Deposits::Options deposit_options = {});
@@ -59,9 +59,7 @@ class RunningServer {
 [[nodiscard]] int ConnectRaw(const std::string& path);
 /// Returns whether the other side closed the socket within a generous time limit.
 [[nodiscard]] bool IsClosedByPeer(int fd);
-/// Returns a small request that the service accepts.
 [[nodiscard]] cccl_cache::v1::BuildRequest SmallRequest();
-/// The result of one Build.
 struct Answered {
   grpc::Status status;
   cccl_cache::v1::BuildReply reply;
@@ -74,9 +72,7 @@ struct Answered {
 [[nodiscard]] std::string BuildOver(cccl_cache::v1::Build::Stub& stub);
 /// Returns the trailer, or "".
 [[nodiscard]] std::string Trailer(const grpc::ClientContext& context, const std::string& name);
-/// Returns the number of open descriptors of this process.
 [[nodiscard]] size_t OpenDescriptors();
-/// Returns the number of threads of this process.
 [[nodiscard]] size_t Threads();
 
 }  // namespace cccl_cache::daemon

@@ -104,7 +104,6 @@ Result<BuildAnswer> AnswerWithReach(const cccl_cache::BuildRequest&, const Peer&
   return MakeAnswer(peer.reach == FileReach::kDaemons ? "the daemon's" : "everybody's");
 }
 
-/// Returns the secret of the daemon in this process.
 std::string Secret() {
   std::array<char, 128> link;
   const std::string path = "/proc/self/fd/" + std::to_string(kRightsDescriptor);
@@ -113,8 +112,7 @@ std::string Secret() {
   return std::string(RightsIn({link.data(), static_cast<size_t>(size)}));
 }
 
-/// Returns the reach of a build with this secret in its headers. If the secret is empty, it is left
-/// out.
+/// Returns the reach of a build with this secret in its headers, unless it is empty.
 std::string ReachOf(v1::Build::Stub& stub, const std::string& secret) {
   grpc::ClientContext context;
   if (!secret.empty()) context.AddMetadata(std::string(kRightsField), secret);
@@ -148,7 +146,7 @@ TEST_CASE("two_users: a reused descriptor number does not give an earlier user's
   }
 }
 
-TEST_CASE("only the first call of a connection can prove rights, and only of that connection") {
+TEST_CASE("only a connection's first call proves rights, of that connection alone") {
   RunningServer running;
   running.builder.AnswerWith(AnswerWithReach);
   const std::string secret = Secret();

@@ -47,8 +47,7 @@ TEST_CASE("1,200 short connections leave no descriptor, and no longer count") {
   RunningServer running;
   CHECK(BuildOver(*running.BuildStub()) == "cubin");
   const size_t before = OpenDescriptors();
-  // These are more connections than one uid may have. If ended ones still counted, the last would
-  // be refused.
+  // More connections than one uid may have. If ended ones still counted, the last would be refused.
   for (int i = 0; i < 1200; ++i) {
     if (i % 10 == 0) {
       CHECK(BuildOver(*running.BuildStub()) == "cubin");

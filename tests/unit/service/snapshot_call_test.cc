@@ -54,7 +54,7 @@ TEST_CASE("the memory of a snapshot counts as its caller's bytes in flight") {
                                 const Snapshots::Sink&) -> Result<SnapshotSummary> {
     const uint64_t most = ServiceLimits().bytes_in_flight_per_uid;
     CHECK(caller.hold(most).ok());
-    // Each amount replaces the one that was held before.
+    // Replaces the amount that was held before.
     CHECK(caller.hold(most).ok());
     const Status refused = caller.hold(most + 1);
     REQUIRE_FALSE(refused.ok());

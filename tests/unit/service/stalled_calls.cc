@@ -35,7 +35,7 @@ bool StalledCalls::AddUntilRefused() {
 }
 
 bool StalledCalls::Refused() {
-  // A single refusal proves nothing, because a call still counts for a moment after its end.
+  // One refusal proves nothing: a call still counts for a moment after its end.
   for (int i = 0; i < 50; ++i) {
     if (!IsRefused(channel_)) return false;
   }

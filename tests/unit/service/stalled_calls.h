@@ -37,7 +37,7 @@ class StalledCalls {
 
 /// Returns whether a small build is refused for too many calls; false if it is answered, or waits.
 [[nodiscard]] bool IsRefused(const std::shared_ptr<grpc::Channel>& channel);
-/// Waits until a small build is not refused. Returns false after a generous time limit.
+/// Returns false after a generous time limit.
 [[nodiscard]] bool WaitUntilNotRefused(const std::shared_ptr<grpc::Channel>& channel);
 
 }  // namespace cccl_cache::daemon

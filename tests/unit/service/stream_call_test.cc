@@ -15,7 +15,7 @@ namespace {
 
 TEST_CASE("events of a call run one at a time, whatever threads they come from") {
   CallEvents events([] { return false; });
-  int running = 0;  // not atomic, so that ThreadSanitizer reports concurrent events
+  int running = 0;  // not atomic: ThreadSanitizer checks it
   int most = 0;
   int ran = 0;
   const auto event = [&] {

@@ -154,7 +154,7 @@ TEST_CASE("some unknown fields are skipped, many are refused") {
   CHECK(RefusalOf(some + field).ends_with("it is damaged"));
 }
 
-TEST_CASE("a message that breaks off or is malformed is refused as damaged") {
+TEST_CASE("a truncated or malformed message is refused as damaged") {
   for (const std::string& bytes :
        {std::string("\x12\x05x"), std::string("\x1a\x05x"), std::string("\x12"),
         std::string("\x12\x02\x08"), std::string("\x5b"), std::string("\x12\x01\x0c")}) {
@@ -181,7 +181,7 @@ v1::BuildManyRequest Tagged(uint64_t tag) {
   return message;
 }
 
-TEST_CASE("a request of a stream of builds starts or cancels a build") {
+TEST_CASE("a request of a stream starts or cancels a build") {
   auto build = Tagged(UINT64_MAX);
   build.mutable_build()->mutable_nvrtc();
   const auto begun = Read(build);
@@ -196,7 +196,7 @@ TEST_CASE("a request of a stream of builds starts or cancels a build") {
   CHECK(cancelled->cancel);
 }
 
-TEST_CASE("a request with both a build and cancel, or neither, is refused") {
+TEST_CASE("a request without exactly one of build and cancel is refused") {
   auto both = Tagged(1);
   both.mutable_build();
   both.set_cancel(true);

@@ -54,7 +54,7 @@ struct Conversation {
     }
     return stream->Finish().ok();
   }
-  /// Waits until the server has read the messages that were sent, as far as it reads them now.
+  /// Waits until the server has read the sent messages, as far as it reads them now.
   void AwaitServer() {
     grpc::ClientContext other;
     v1::InfoReply info;
@@ -227,7 +227,7 @@ TEST_CASE("a caller that leaves ends the wait for its answers") {
 TEST_CASE("callers that do not answer about files don't block other requests") {
   RunningServer running;
   const ReadingBuilds builds(running, "/p/a.h");
-  // More calls than may have a turn to receive at the same time.
+  // More calls than may have a turn at the same time.
   constexpr int kSilent = 33;
   std::vector<std::unique_ptr<Conversation>> talks;
   for (int i = 0; i < kSilent; ++i) {

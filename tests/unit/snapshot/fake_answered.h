@@ -12,7 +12,7 @@
 
 namespace cccl_cache::daemon::testing {
 
-/// The answered builds of users, in memory. Thread-safe.
+/// Thread-safe.
 class FakeAnswered final : public AnsweredBuilds {
  public:
   void Note(uid_t uid, AnsweredBuild build) override {

@@ -47,7 +47,6 @@ Peer PeerOf(uid_t uid) {
   return peer;
 }
 
-/// Returns the compile results in a snapshot file.
 Names OutputsIn(const std::string& file) {
   const cccl_cache::testing::Text text(file);
   const auto reader = SnapshotReader::Open(text);
@@ -271,7 +270,7 @@ TEST_CASE("four users are served at once, and block no administrator") {
   const auto nothing = [](std::string_view) -> Status { return Ok{}; };
   for (const Error& error : {scene.snapshots.Receive(fifth).error(),
                              scene.snapshots.Create(fifth, {}, nothing).error()}) {
-    CHECK(error.code == ErrorCode::kCancelled);  // without the stop, the fifth caller would wait
+    CHECK(error.code == ErrorCode::kCancelled);  // otherwise the fifth caller would wait
   }
   CHECK(scene.snapshots.Receive(scene.Caller(0)).ok());
   sent.pop_back();
@@ -293,7 +292,7 @@ struct Waiting {
       : place(std::async(std::launch::async, [&places, uid, token = left.get_token()] {
           return places.Take(Account(uid), token);
         })) {
-    // Returns when the user is queued: then a second attempt of the user is refused.
+    // Waits until the user is queued: then a second attempt is refused.
     while (true) {
       std::stop_source at_once;
       at_once.request_stop();

@@ -28,7 +28,6 @@ using testing::StoredFrom;
 using testing::StoredRecord;
 using Names = std::vector<std::string>;
 
-/// Receives snapshot files, and collects what was kept.
 struct Receiver {
   Result<SnapshotSummary> Receive(const std::string& file, std::stop_token left = {}) {
     auto spool = SpoolFile::Create(directory.path());
@@ -157,7 +156,7 @@ TEST_CASE("a deposit counts with the size of its contents") {
   CHECK(refused.error().code == ErrorCode::kOverloaded);
 }
 
-TEST_CASE("a deposit is kept under its identity, and refused under another") {
+TEST_CASE("a deposit is kept only under its own identity") {
   StoredRecord deposit = StoredDeposit("fields");
   Receiver receiver;
   const auto received = receiver.Receive(SnapshotOf({StoredFrom(RecordOf("one")), deposit}));
@@ -232,7 +231,7 @@ TEST_CASE("a snapshot with a record that can't be decompressed is refused") {
   CHECK_FALSE(receiver.Refusal(file).empty());
 }
 
-TEST_CASE("shared records above the store's limit are refused before any is kept") {
+TEST_CASE("shared records above the limit are refused before any is kept") {
   Receiver receiver;
   receiver.limit = 4'000;
   const auto received = receiver.Receive(SnapshotNamed({"one", "two", "three", "four"}));

@@ -50,7 +50,6 @@ struct Scene {
     answered.Note(kBob, Build("new", "13.0", "sm_90", 300));
     answered.Note(kBob, Build("bob's"));
   }
-  /// Returns the names of the chosen builds.
   Names Choose(const SnapshotFilter& filter, uid_t uid = kAlice) {
     const auto chosen = ChooseBuilds(answered, PeerOf(uid), filter);
     REQUIRE(chosen.ok());
@@ -152,7 +151,6 @@ DepositRecord Record(uid_t uid, const std::string& name_space, int64_t used,
 }
 
 struct ChosenDepositsScene {
-  /// Returns the namespaces of the chosen deposits.
   ChosenDepositsNames Choose(const SnapshotFilter& filter, uid_t uid = kAlice) {
     FakeDepositStore store;
     for (const DepositRecord& record :

@@ -14,7 +14,7 @@
 
 namespace cccl_cache::daemon::testing {
 
-/// Returns the record of a program of this name, whose compile result is its name.
+/// Returns the record of a program whose compile result is its name.
 inline ArtifactRecord RecordOf(const std::string& name) {
   auto artifact = std::make_shared<Artifact>();
   artifact->parts = {{cccl_cache::ArtifactKind::kCubin, name, cccl_cache::Sha256(name)}};
@@ -34,7 +34,6 @@ inline StoredRecord StoredFrom(const ArtifactRecord& record) {
   return stored;
 }
 
-/// Returns a deposit made from these fields.
 inline StoredRecord StoredDeposit(const std::string& fields,
                                   const std::string& contents = "bytes") {
   const DepositCopy copy{"n", cccl_cache::Sha256(fields),
@@ -48,8 +47,7 @@ inline StoredRecord StoredDeposit(const std::string& fields,
   return stored;
 }
 
-/// Returns a snapshot file of these records, which may be invalid. The digests in the file are
-/// right.
+/// Returns a file of these records, valid or not. The digests in the file are right.
 inline std::string SnapshotOf(std::vector<StoredRecord> records) {
   std::ranges::sort(records, [](const auto& a, const auto& b) {
     return cccl_cache::SnapshotOrder(a.item, b.item);

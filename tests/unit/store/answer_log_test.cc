@@ -87,7 +87,6 @@ TEST_CASE("nothing is recorded for the overflow uid") {
   CHECK(store->answered().Users().empty());
 }
 
-/// A table over a new database.
 struct Table {
   explicit Table(const AnsweredTable::Limits& limits, FindAccount find_account = {})
       : table(limits, std::move(find_account)) {
@@ -193,7 +192,7 @@ TEST_CASE("a user's rows are complete, and contain none of other users") {
   for (uint64_t i = 0; i < 3; ++i) CHECK(rows.at({kAlice, Key(i)}) == Build(i));
 }
 
-TEST_CASE("Read adds a user's rows to the rows that its result has already") {
+TEST_CASE("Read adds a user's rows to present ones") {
   Table table(AnsweredTable::kLimits);
   table.Write(kAlice, 0, 1);
   AnsweredTable::Rows rows;

@@ -17,7 +17,6 @@ using cccl_cache::Digest;
 using store_test::Key;
 using store_test::Numbered;
 
-/// A table over a new database.
 struct Scene {
   explicit Scene(uint64_t limit = 64 << 20,
                  std::function<bool(const Digest&)> used_elsewhere = nullptr)
@@ -88,7 +87,7 @@ TEST_CASE("a dropped artifact is gone with its usage, and dropping a missing one
   CHECK(scene.on_evict.empty());  // a drop is no eviction
 }
 
-TEST_CASE("a client's small value does not replace the table's value of that name") {
+TEST_CASE("a client's small value replaces none of the table's own") {
   Scene scene;
   scene.Write(1, 1);
   WriteQueue::Batch batch;
@@ -147,7 +146,7 @@ TEST_CASE("an artifact that another tier uses stays when others are evicted") {
   constexpr uint64_t kUsed = 5;
   Scene scene(100'000, [](const Digest& key) { return key == Key(kUsed); });
   scene.Write(0, 10, 1000);
-  // In the table, none of the first ten was used for 30 days.
+  // None of the ten was used for 30 days.
   for (uint64_t i = 0; i < 10; ++i) {
     UsageRecord record = scene.UsageOf(i);
     record.last_use -= std::chrono::hours(24 * 30);
@@ -193,7 +192,7 @@ TEST_CASE("uses are added to an entry's record, and dropped for missing entries"
   CHECK_FALSE(scene.Holds(2));
 }
 
-TEST_CASE("the ledger counts the uses of each key, and Take returns them once") {
+TEST_CASE("the ledger counts uses by key, and Take returns them once") {
   UsageLedger ledger;
   ledger.Used(Key(1));
   ledger.Used(Key(1));

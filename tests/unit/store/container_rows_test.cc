@@ -67,7 +67,7 @@ TEST_CASE("deposits of containers of this run stay when the deposits on the disk
   CHECK(OwnersOfDeposits(scene) == std::vector{kContained});
 }
 
-TEST_CASE("rows of containers of an earlier run do not count against the limits") {
+TEST_CASE("limits do not count rows of containers of an earlier run") {
   StoreScene scene;
   RocksdbStoreOptions options;
   options.private_limits = {40'000, 40'000};

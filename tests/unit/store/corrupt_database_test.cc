@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// Whichever bits flip in the database's files, the store opens, and returns the right bytes or a
-// miss.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <fstream>
@@ -25,7 +23,6 @@ using store_test::Survey;
 
 constexpr uint64_t kEntries = 200;
 
-/// Makes a closed database with all entries.
 void MakeFilled(const std::string& state) {
   Statistics statistics;
   const auto store = OpenOrNull({.directory = state}, statistics);
@@ -52,7 +49,7 @@ void FlipBit(const std::string& path, uint64_t offset, int bit) {
 
 struct Damage {
   size_t tried = 0;
-  size_t noticed = 0;  ///< number of damaged databases that had lost an entry
+  size_t noticed = 0;  ///< databases with a missing entry
 };
 
 /// Opens copies of `state` with one flipped bit, at evenly spread places in each file.
@@ -170,7 +167,7 @@ TEST_CASE("a database that turns out damaged while the daemon runs is replaced b
   Fill(*store, 0, kEntries);
   store.Close();
   for (const std::string& name : DatabaseFiles(store.state())) {
-    // Damages the first block of each table. Some of these blocks have usage records.
+    // The first block of each table. Some of them have usage records.
     if (name.ends_with(".sst")) FlipBit(store.state() + "/database/" + name, 20, 1);
   }
   store.Reopen();

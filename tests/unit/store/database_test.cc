@@ -143,7 +143,7 @@ TEST_CASE("Close waits for the last reader, and admits no new reader") {
   CHECK(read_before_closed);
 }
 
-TEST_CASE("an empty slot has the reason why it is empty") {
+TEST_CASE("an empty slot tells why it is empty") {
   using Catch::Matchers::Contains;
   DatabaseSlot slot;
   slot.SetFailure(DatabaseError{Kind::kDiskFull, "No space left"});

@@ -35,7 +35,6 @@ DepositRecord Record(uint64_t number) {
           .used = std::chrono::sys_seconds(std::chrono::seconds(6))};
 }
 
-/// Deposits in a database of their own.
 struct Scene {
   void Write(uint64_t number, WriteQueue::DepositChange change) {
     REQUIRE_FALSE(WriteDeposits(*database, {{Key(number), std::move(change)}}));
@@ -44,7 +43,7 @@ struct Scene {
     Write(number,
           {EncodeDepositRecord(Record(number)), std::make_shared<const std::string>(contents)});
   }
-  /// Returns the contents of the deposit; "-" if there is none, "?" if they are corrupt.
+  /// Returns the contents; "-" if there are none, "?" if they are corrupt.
   std::string Got(uint64_t number) {
     DepositContents contents;
     const auto found = ReadDeposit(*database, Key(number), contents);
@@ -87,7 +86,7 @@ TEST_CASE("a changed record leaves the contents unchanged") {
   CHECK(scene.Records().records.at(0).used == record.used);
 }
 
-TEST_CASE("a deleted deposit leaves neither its contents nor its record") {
+TEST_CASE("a deleted deposit leaves neither contents nor record") {
   Scene scene;
   scene.Put(1, "bytes");
   scene.Put(2, "others");
@@ -134,7 +133,7 @@ void Put(StoreScene& scene, uint64_t number, const std::string& contents) {
                                 std::make_shared<const std::string>(contents)));
 }
 
-/// Returns the contents of the deposit; "-" if there is none.
+/// Returns the contents; "-" if there are none.
 std::string Got(StoreScene& scene, uint64_t number) {
   const DepositContents contents = *scene->deposits().Get(Key(number));
   return contents == nullptr ? "-" : *contents;

@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// A store whose process dies or whose disk fails.
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <cstdlib>
@@ -86,8 +85,8 @@ TEST_CASE("the files of a full store stay near its limit while more is put witho
   const uint64_t most = std::strtoull(most_and_entries.c_str(), nullptr, 10);
   INFO(most_and_entries);
   CHECK(most > kLimit / 2);
-  // If the store limits only its entries, the files take 2.7 times kLimit. A single batch may have
-  // an eighth of kLimit.
+  // If only the entries were limited, the files would take 2.7 times kLimit. A batch may have an
+  // eighth of it.
   CHECK(most < kLimit * 2);
 }
 

@@ -47,7 +47,7 @@ RocksdbStoreOptions Limited(uint64_t per_user, uint64_t in_all) {
   return options;
 }
 
-/// Replaces or deletes the row of a user's entry in a closed store.
+/// Changes the row of a user's entry in a closed store.
 void Overwrite(const StoreScene& scene, uid_t uid, uint64_t number,
                const std::optional<std::string>& value) {
   auto opened = Database::Open(scene.state() + "/database", {});
@@ -149,7 +149,7 @@ TEST_CASE("a private row with the entry of another key is a miss") {
   CHECK_FALSE(Has(scene, kAlice, 1));
 }
 
-TEST_CASE("the oldest entry of a user at its limit is evicted for the latest") {
+TEST_CASE("a user's oldest entry is evicted for its latest") {
   StoreScene scene(Limited(3 * kBytes + 3'000, 100 * kBytes));
   for (uint64_t i = 1; i <= 3; ++i) REQUIRE(Put(scene, kAlice, i, i));
   REQUIRE(Put(scene, kBob, 1));

@@ -59,7 +59,7 @@ TEST_CASE("a run that could not be counted is counted after a later write") {
   CHECK(*store->run() == 2);
 }
 
-TEST_CASE("restart_keeps_entries: a restarted store has its entries and small values") {
+TEST_CASE("restart_keeps_entries: a restarted store has all entries") {
   StoreScene store;
   Fill(*store, 0, 500);
   store->PutMeta("counters", "hits 12");
@@ -185,7 +185,7 @@ TEST_CASE("eviction spares entries in use in a faster tier") {
   CHECK(others < 50);
 }
 
-TEST_CASE("soon after a restart with a lower limit, the store is within it") {
+TEST_CASE("a restarted store soon keeps a lowered limit") {
   StoreScene store;
   for (int i = 0; i < 3000; ++i) store->Put(Key(i), Numbered(i, 1000));
   store.Reopen({.limit_bytes = 1 << 20});
@@ -212,7 +212,6 @@ TEST_CASE("a put into a full queue is dropped and counted, and does not wait") {
   CHECK(store.statistics.Get(Counter::kStoreErrors) == 1);
 }
 
-/// Sets the format recorded in the closed database.
 void SetFormat(const std::string& path, const std::string& format) {
   auto opened = Database::Open(path, {1 << 30, 1 << 20});
   const ColumnWrite write{Column::kMeta, "store.format", format};

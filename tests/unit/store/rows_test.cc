@@ -24,7 +24,7 @@ AnsweredBuild Build() {
           "13.0", "sm_90", std::chrono::sys_seconds(std::chrono::seconds(1'700'000'000))};
 }
 
-TEST_CASE("the key of a row has the user and the key of the build") {
+TEST_CASE("the key of a row has its user and build") {
   const std::string row = UserRowKey(kUid, Key(1));
   CHECK(UserOfRow(row) == kUid);
   CHECK(KeyOfRow(row) == Key(1));

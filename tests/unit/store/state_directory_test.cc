@@ -81,7 +81,7 @@ TEST_CASE("each run has a greater number than those before") {
   }
 }
 
-TEST_CASE("an unreadable number of runs is an error, and the count does not start again") {
+TEST_CASE("an unreadable number of runs is an error, and is not reset") {
   const TemporaryDirectory temporary;
   auto directory = StateDirectory::Open(temporary / "state");
   REQUIRE(directory);

@@ -51,8 +51,7 @@ int Write(const std::string& directory) {
   }
 }
 
-/// Writes `count` entries of `bytes` each, and kills this process, so that the database is not
-/// closed.
+/// Writes `count` entries of `bytes` each, and dies without closing the database.
 int FillAndDie(const std::string& directory, uint64_t count, size_t bytes) {
   Statistics statistics;
   const auto store = OpenOrNull({.directory = directory}, statistics);
@@ -137,7 +136,6 @@ int FullDisk(const std::string& directory) {
   return OutliveFailingDisk(disk + "/state", fail, [&] { return unlink(ballast.c_str()) == 0; });
 }
 
-/// Runs a store that starts on a full disk and has no database.
 int StartOnFullDisk(const std::string& directory) {
   const std::string disk = directory + "/disk";
   mkdir(disk.c_str(), 0700);
@@ -189,7 +187,6 @@ int Open(const std::string& directory, uint64_t count, size_t bytes) {
   return 0;
 }
 
-/// Returns the disk space of the files below a directory.
 uint64_t OnDisk(const std::string& directory) {
   uint64_t bytes = 0;
   std::error_code error;

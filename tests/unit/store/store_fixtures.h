@@ -19,7 +19,7 @@
 
 namespace cccl_cache::daemon::store_test {
 
-/// Collects the reports of a store. Thread-safe.
+/// Collects reports. Thread-safe.
 class Reports {
  public:
   [[nodiscard]] Report Sink() {
@@ -72,8 +72,7 @@ inline bool Same(const Artifact& a, const Artifact& b) {
   return true;
 }
 
-/// Returns the size of an artifact. The database keeps small ones beside their keys, and large ones
-/// in blob files.
+/// The database keeps small artifacts beside their keys, and large ones in blob files.
 inline size_t SizeOf(uint64_t number) { return number % 4 == 0 ? 20'000 : 300; }
 
 inline std::unique_ptr<RocksdbStore> OpenOrNull(RocksdbStoreOptions options,

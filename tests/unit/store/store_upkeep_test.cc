@@ -69,7 +69,6 @@ class Scene {
     }
     Reopen();
   }
-  /// Puts the entry into both tiers.
   void Keep(const cccl_cache::Digest& key) {
     store->Put(key, Numbered(1, 1000));
     memory.Put(key, Numbered(1, 1000));
@@ -194,7 +193,7 @@ TEST_CASE("a use in the memory tier is still known after a restart") {
   CHECK(scene.Evict({.unused_for = kDay})->entries == 0);
 }
 
-TEST_CASE("an eviction by toolchain evicts the entries that users received from it") {
+TEST_CASE("an eviction of a toolchain takes the entries that users got from it") {
   Scene scene;
   const auto note = [&](uid_t uid, int key, const std::string& toolchain) {
     scene.store->answered().Note(
@@ -254,7 +253,7 @@ TEST_CASE("an eviction by key evicts the shared entry and all private ones") {
   CHECK(scene.store->own().Get(kAlice, Key(2)).artifact);
 }
 
-TEST_CASE("an eviction of unused entries spares a deposit that was used recently") {
+TEST_CASE("an eviction of unused entries spares a recent deposit") {
   Scene scene;
   const auto contents = std::make_shared<const std::string>("made elsewhere");
   REQUIRE(scene.deposits.Insert(kAlice, "example", Key(1), contents).ok());

@@ -60,7 +60,7 @@ TEST_CASE("a deposit with a queued deletion is absent, whatever the disk holds")
   CHECK(queue.Next(kNow).deposits.at(Key(1)).record.empty());
 }
 
-TEST_CASE("a record that is queued after a deposit's contents keeps the contents") {
+TEST_CASE("a record queued after a deposit's contents keeps the contents") {
   WriteQueue queue(1 << 20);
   REQUIRE(queue.PutDeposit(Key(1), Deposit("a")));
   REQUIRE(queue.PutDeposit(Key(1), {"newer", nullptr}));
@@ -192,7 +192,7 @@ TEST_CASE("an entry with a queued deletion is missing until it is put again") {
   CHECK_FALSE(queue.Drops(Key(1)));
 }
 
-TEST_CASE("a wait for deletions ends when the deletions of its entries are written") {
+TEST_CASE("a wait for deletions ends when its entries are deleted") {
   WriteQueue queue(1 << 20);
   const std::vector keys{Key(1), Key(2)};
   CHECK(queue.AwaitDropped(keys, kNow));
