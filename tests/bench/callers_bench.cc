@@ -3,11 +3,11 @@
 //
 // bench_callers DAEMON_SOCKET NVRTC SOURCE ROUNDS PROCESSES KEYS same|different [RAW_OPTION]...
 //
-// Measures many processes that need new programs at once. ROUNDS times in turn: "one", one process
-// asks the daemon for KEYS new programs; "many", PROCESSES processes ask for KEYS new programs
-// each, the same for all, in an order of its own each, or different ones; "raw", as many processes
-// compile them by themselves (not if NVRTC is "-"). After each turn of the daemon's a line "one
-// compiles" or "many compiles".
+// Measures many processes that need new programs at once. Takes ROUNDS turns of three sides. "one":
+// one process asks the daemon for KEYS new programs. "many": PROCESSES processes ask for KEYS new
+// programs each, either the same programs in different orders, or different ones. "raw": as many
+// processes compile the same programs with NVRTC, unless NVRTC is "-". After each turn of "one" and
+// "many", prints a line "one compiles" or "many compiles".
 #include <cccl_cache/client.h>
 #include <unistd.h>
 
@@ -34,8 +34,8 @@ struct Programs {
   bool same = true;
   const pid_t owner = getpid();
 
-  /// Returns a program's text: the same programs in another order for each caller, or different
-  /// ones.
+  /// Returns a program's text. The callers get the same programs in different orders, or different
+  /// programs.
   [[nodiscard]] std::string Text(int caller, int index) const {
     const int number = first + (same ? (index + caller * 3) % count : caller * count + index);
     return "// " + std::to_string(owner) + "\n#define ROUND " + std::to_string(number) + "\n" +

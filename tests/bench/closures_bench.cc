@@ -3,10 +3,10 @@
 //
 // bench_closures DAEMON_SOCKET DIRECTORY NAMES ROUNDS
 //
-// Hits of three programs in turn. One includes headers from DIRECTORY, half of NAMES names in a
-// first -I where they are not and half in a second where they are. One includes headers of a
-// library as CuPy's programs do: kLibraryHeaders names in subdirectories that only the last of four
-// -I has. One includes none. Sides: with, library, without.
+// Measures hits of three programs in turn. "with" includes headers from DIRECTORY. For them, the
+// compiler looks up NAMES names: half in a first -I without these headers, half in a second -I with
+// them. "library" includes headers of a library like CuPy's programs: kLibraryHeaders headers, in
+// subdirectories that only the last of four -I has. "without" includes none.
 #include <cccl_cache/client.h>
 
 #include <array>
@@ -24,12 +24,12 @@ using Clock = std::chrono::steady_clock;
 
 const std::string kKernel = "extern \"C\" __global__ void k() {}\n";
 
-// Each makes 4 names, as the 272 of a CuPy program.
+// Each header makes 4 names. The total is 272, as for a program of CuPy.
 constexpr int kLibraryHeaders = 68;
 constexpr int kHeadersInDirectory = 4;
 
-/// Keeps a header of an earlier run unchanged, because files that have just changed are read at
-/// each hit.
+/// Writes a header unless an earlier run did, because a file that has just changed is read at each
+/// hit.
 void WriteOnce(const std::filesystem::path& header, int number) {
   if (!std::filesystem::exists(header)) std::ofstream(header) << "// " << number << "\n";
 }
@@ -47,7 +47,7 @@ std::string SourceWithHeaders(const std::filesystem::path& directory, int header
   return source + kKernel;
 }
 
-/// Does the same with the headers of a library.
+/// Like SourceWithHeaders, with the headers of a library.
 std::string SourceWithLibrary(const std::filesystem::path& directory) {
   for (const char* empty : {"cub", "thrust", "libcudacxx"}) {
     std::filesystem::create_directories(directory / empty);
@@ -74,7 +74,7 @@ cccl_cache::NvrtcBuild Program(const std::string& source, const std::string& dir
   return build;
 }
 
-/// Returns whether the build was a hit or, if `first`, was built: an earlier run may have built it.
+/// Returns whether the build was a hit. If `first`, a compile counts too.
 bool Ask(cccl_cache::Client& client, const cccl_cache::NvrtcBuild& build, bool first) {
   const auto result = client.Build(build, {});
   if (result && result->outcome() == cccl_cache::Outcome::kHit) return true;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// A reduction over a whole device as CCCL's C library composes it while a program runs: types by size and alignment, and an
-// operation that is linked in later. Its kernels are named by name expressions.
+// A reduction over a whole device, as CCCL's C library composes it at run time: types have only a
+// size and an alignment, and the operation is linked in later. Name expressions name its kernels.
 #include <cub/block/block_reduce.cuh>
 #include <cub/device/dispatch/kernels/reduce.cuh>
 #include <cuda/std/functional>

@@ -3,9 +3,9 @@
 //
 // bench_echo_server SOCKET
 //
-// The smallest server that stock gRPC allows: answers each Build call with as many prepared bytes
-// as the request's source asks for ("//fake: output-size N"), without making or copying a message.
-// Ends at SIGTERM.
+// The fastest server that stock gRPC allows. Answers each Build call with as many prepared bytes as
+// the request's source asks for ("//fake: output-size N"), and makes and copies no message. Ends at
+// SIGTERM.
 #include <grpcpp/grpcpp.h>
 
 #include <cstdio>

@@ -9,8 +9,9 @@
 
 namespace cccl_cache::daemon {
 
-/// A gRPC server of the Build service at a socket, through gRPC's own C++ client: generated stub,
-/// synchronous call, default settings but for the size of a message.
+/// Returns a side that asks a gRPC server of the Build service at a socket through gRPC's own C++
+/// client. It uses the generated stub, synchronous calls and default settings except for the
+/// message size.
 std::unique_ptr<Side> OpenGrpcSide(const char* name, const std::string& socket);
 
 }  // namespace cccl_cache::daemon

@@ -4,9 +4,9 @@
 // bench_hits DAEMON_SOCKET ECHO_SOCKET REDIS_SOCKET SIZE ROUNDS CALLS
 // bench_hits DAEMON_SOCKET BEFORE_SOCKET SIZE ROUNDS CALLS
 //
-// Asks all sides for SIZE bytes in turn, CALLS calls a turn. The daemon at DAEMON_SOCKET uses the
-// fake toolchain and is asked by two sides: our client, and gRPC's. The second form compares two
-// daemons, both asked by our client: sides ours, before.
+// Asks all sides for SIZE bytes in turn, CALLS calls a turn. Two sides ask the daemon at
+// DAEMON_SOCKET, which uses the fake toolchain: this project's client and gRPC's. The second form
+// compares two daemons with this project's client: sides ours, before.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

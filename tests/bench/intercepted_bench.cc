@@ -3,8 +3,8 @@
 //
 // bench_intercepted DAEMON_SOCKET LIBRARY ROUNDS
 //
-// Hits of one program in turn: by the calls of NVRTC, for which the stand-in of LIBRARY answers,
-// and by the client. To be run by `cccl-cache-cli run`. Sides: calls, client.
+// Measures hits of one program in turn: by calls of NVRTC, which the stand-in for LIBRARY answers,
+// and by the client. Run it with `cccl-cache-cli run`. Sides: calls, client.
 #include <cccl_cache/client.h>
 
 #include <chrono>

@@ -5,16 +5,14 @@
 // bench_load SOCKET ask USERS CONNECTIONS RATE SECONDS KEYS SIZE
 // bench_load SOCKET wait USERS CONNECTIONS BUILDS SOURCE
 //
-// A daemon under the load of many users. It uses the fake toolchain.
-//   fill: builds each of KEYS programs once, whose cubins have SIZE bytes.
-//   ask:  asks for these programs RATE times a second in all. The moments are random and do not
-//         depend on the answers (open loop); the programs follow a Zipf distribution, as those of
-//         real jobs do. Prints lines "ours<TAB>microseconds": from the moment at which the program
-//         was to be asked for until its bytes were there.
-//   wait: asks for BUILDS copies of one program on each connection, and prints
-//   "ours<TAB>microseconds"
-//         from the first answer to the last.
-// USERS processes with CONNECTIONS connections each; as root, each process is another user's.
+// Measures a daemon with the fake toolchain under the load of many users. fill: builds KEYS
+// programs once. Their cubins have SIZE bytes. ask: asks for these programs RATE times a second in
+// total. The times of the calls are random and do not depend on the answers (open loop). The
+// programs follow a Zipf distribution, like those of real jobs. Prints lines
+// "ours<TAB>microseconds": the time from the moment for which a call was planned until its bytes
+// were there. wait: asks for BUILDS copies of one program on each connection. Prints a line
+// "ours<TAB>microseconds": the time from the first answer to the last. There are USERS processes
+// with CONNECTIONS connections each. As root, each process has a different uid.
 #include <cccl_cache/batch.h>
 #include <cccl_cache/client.h>
 #include <sys/mman.h>
@@ -53,7 +51,7 @@ Question Program(size_t number, size_t size) {
   return question;
 }
 
-/// Random numbers below a bound; the k-th is drawn 1/k^kSkew times as often as the first.
+/// Random numbers below a bound. The k-th number is drawn 1/k^kSkew times as often as the first.
 class Zipf {
  public:
   explicit Zipf(size_t bound) {
@@ -104,14 +102,14 @@ bool Fill(const std::string& socket, size_t keys, size_t size) {
 struct Load {
   int users = 0;
   int connections = 0;  ///< of each user
-  double rate = 0;      ///< of all, a second
+  double rate = 0;      ///< of all connections together, in calls a second
   double seconds = 0;
   size_t keys = 0;
   size_t size = 0;
 };
 
-/// Runs one connection's part of the load. Writes the times to `times`; returns their number, or
-/// -1.
+/// Runs one connection's part of the load. Writes the times to `times`. Returns their number, or -1
+/// on failure.
 int64_t Ask(Side& side, const Load& load, unsigned seed, std::span<double> times) {
   std::mt19937_64 random(seed);
   Zipf zipf(load.keys);
@@ -177,8 +175,8 @@ struct Waiters {
   std::string source;
 };
 
-/// Runs one connection's builds. `first` and `last` are set to the times of answers, by
-/// steady_clock.
+/// Runs one connection's builds. Sets `first` and `last` to the steady_clock times of the first and
+/// the last answer.
 bool Wait(const std::string& socket, const Waiters& waiters, int64_t& first, int64_t& last) {
   auto client = cccl_cache::Client::Open({.socket = socket, .fallback = CCCL_CACHE_FALLBACK_ERROR});
   if (!client) return false;

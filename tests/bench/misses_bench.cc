@@ -3,9 +3,9 @@
 //
 // bench_misses DAEMON_SOCKET NVRTC RAW_PROGRAM SOURCE ROUNDS [RAW_OPTION]...
 //
-// Compiles SOURCE with another ROUND each time, three ways in turn: by NVRTC in this process (its
-// first call is not counted), by RAW_PROGRAM (examples/raw_nvrtc) in a process of its own, and
-// through a daemon that has never seen the text. Sides: raw, raw process, ours.
+// Compiles SOURCE with a new value of ROUND each time, three ways in turn: by NVRTC in this
+// process, by RAW_PROGRAM (examples/raw_nvrtc) in its own process, and through a daemon that has
+// never seen the text. The first call of NVRTC is not counted. Sides: raw, raw process, ours.
 #include <cccl_cache/client.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -30,7 +30,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Returns a program for both sides that is new to the daemon.
+/// Returns a program that is new to the daemon.
 std::string Text(const std::string& source, int round) {
   return "// " + std::to_string(getpid()) + "\n#define ROUND " + std::to_string(round) + "\n" +
          source;
@@ -49,14 +49,14 @@ bool AskRaw(cccl_cache::daemon::RawNvrtc& nvrtc, const std::string& text,
   return true;
 }
 
-/// Runs one process from start to end: it loads NVRTC, compiles, writes the cubin.
+/// Runs a process that loads NVRTC, compiles and writes the cubin.
 bool AskProcess(std::vector<std::string> command, const std::string& file, const std::string& text,
                 bool counted) {
   std::ofstream(file, std::ios::binary) << text;
   std::vector<char*> words;
   for (std::string& word : command) words.push_back(word.data());
   words.push_back(nullptr);
-  posix_spawn_file_actions_t actions;  // the process's own output would be mixed with ours
+  posix_spawn_file_actions_t actions;  // to drop the process's output
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
   const auto begin = Clock::now();
@@ -76,8 +76,7 @@ bool AskDaemon(cccl_cache::Client& client, const std::string& text,
   build.source = text;
   build.name = "kernel.cu";
   build.options = options_of_raw;
-  std::erase(build.options, "--no-cache");  // an option for NVRTC alone; a daemon would keep
-                                            // nothing
+  std::erase(build.options, "--no-cache");  // only for NVRTC; a daemon would cache nothing
   cccl_cache::BuildOptions options;
   options.wanted = {cccl_cache::Kind::kCubin};
   const auto begin = Clock::now();

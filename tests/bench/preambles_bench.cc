@@ -3,11 +3,11 @@
 //
 // bench_preambles DAEMON_SOCKET NVRTC NVJITLINK SOURCE FOLDER ROUNDS [RAW_OPTION]...
 //
-// Compiles SOURCE with another end each time, so that only its headers were seen before: by NVRTC
-// in this process, by the same with --pch, and through a daemon that has parsed these headers.
-// Sides: raw, raw with pch, ours. Then a reduction as CCCL's C library makes it:
-// FOLDER/device_reduce.cu to LTO-IR, which has no preamble, three kernels by name expressions,
-// linked with an operation. Sides: raw reduce, ours reduce.
+// Compiles SOURCE with a different end each time, so that only its headers were seen before.
+// Compiles it by NVRTC in this process, by the same with --pch, and through a daemon that has
+// parsed these headers. Sides: raw, raw with pch, ours. Then makes a reduction as CCCL's C library
+// does. It compiles FOLDER/device_reduce.cu, with three kernels by name expressions and without a
+// preamble, to LTO-IR, and links it with an operation. Sides: raw reduce, ours reduce.
 #include <cccl_cache/client.h>
 #include <unistd.h>
 
@@ -32,14 +32,14 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Options = std::vector<std::string>;
 
-constexpr int kMaxLessons = 100;  // limit of programs before a daemon has parsed their preamble
+constexpr int kMaxLessons = 100;  // maximum of programs until a daemon has parsed their preamble
 
 std::string ReadFile(const std::string& path) {
   std::ifstream stream(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
 }
 
-/// Returns a new program with the same beginning.
+/// Returns a program with the same beginning that is new to the daemon.
 std::string Text(const std::string& source, int round) {
   return source + "\n// " + std::to_string(getpid()) + " " + std::to_string(round) + "\n";
 }
@@ -74,7 +74,7 @@ Subject Reduction(const std::string& folder) {
 
 const Options kLink = {"-lto", "-arch=sm_90"};
 
-/// Compiles by the libraries in this process.
+/// Compiles with the libraries in this process.
 class Raw {
  public:
   Raw(cccl_cache::daemon::RawNvrtc& nvrtc, cccl_cache::daemon::RawNvJitLink& linker,
@@ -100,16 +100,16 @@ class Raw {
   const Options options_;
 };
 
-/// Compiles by a daemon.
+/// Compiles through a daemon.
 class Ours {
  public:
   Ours(cccl_cache::Client& client, Options options)
       : client_(client), options_(std::move(options)) {
-    std::erase(options_, "--no-cache");  // an option for NVRTC alone; a daemon would keep nothing
+    std::erase(options_, "--no-cache");  // only for NVRTC; a daemon would cache nothing
   }
 
   struct Compiled {
-    std::string bytes;  ///< empty: it did not compile
+    std::string bytes;  ///< empty if the compile failed
     bool spared = false;
   };
   Compiled Compile(const Subject& subject, int round) {
@@ -168,7 +168,7 @@ class Ours {
 /// A side's name, and a function that compiles the text of a round.
 using Side = std::pair<const char*, std::function<bool(int round)>>;
 
-/// The first round is not counted.
+/// Lets the sides compile in turn, and prints the times. The first round is not counted.
 bool TakeTurns(const std::vector<Side>& sides, int rounds) {
   for (int round = 0; round <= rounds; ++round) {
     for (size_t turn = 0; turn < sides.size(); ++turn) {

@@ -3,9 +3,9 @@
 //
 // bench_process_hits SOCKET SIZE ROUNDS
 //
-// Builds that this process keeps the answers of, through the C interface, with a source of SIZE
-// bytes; beside it, hashing and comparing that source alone, which is the least that such a hit
-// does. Each line is the mean of a thousand in a row.
+// Measures builds whose answers the cache of this process has, through the C interface, with a
+// source of SIZE bytes. For comparison, hashes and compares the source alone, which is the least
+// work of such a hit. Each line is the mean of a thousand repetitions.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -30,7 +30,7 @@ void Report(const char* side, Once once) {
 
 cccl_cache_bytes Bytes(std::string_view text) { return {text.data(), text.size()}; }
 
-/// Builds; returns whether the process cache answered.
+/// Builds the program. Returns whether the process cache answered.
 bool Build(cccl_cache_client* client, const cccl_cache_nvrtc& program) {
   cccl_cache_result* result = nullptr;
   if (cccl_cache_build_nvrtc(client, &program, nullptr, &result, nullptr) != CCCL_CACHE_OK) {

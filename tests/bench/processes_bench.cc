@@ -3,8 +3,8 @@
 //
 // bench_processes ROUNDS COMMAND... -- COMMAND... [-- COMMAND...]...
 //
-// Starts the commands in turn, each as a process of its own, and times them from start to end. The
-// sides are called 0, 1, ...
+// Runs the commands in turn, each in its own process, and times them from start to end. The sides
+// are called 0, 1, ...
 #include <spawn.h>
 #include <sys/wait.h>
 
@@ -33,7 +33,7 @@ std::vector<Command> Split(char** begin, char** end) {
   return commands;
 }
 
-/// Returns microseconds; negative if the command could not be run, or failed.
+/// Runs the command. Returns its time in microseconds, negative if it could not be run or failed.
 double Time(const Command& command) {
   const auto begin = std::chrono::steady_clock::now();
   pid_t pid = 0;
@@ -56,7 +56,7 @@ int main(int argc, char** argv) {
   }
   const std::vector<Command> commands = Split(argv + 2, argv + argc);
   for (const Command& command : commands) {
-    if (command.size() < 2 || Time(command) < 0) return 5;  // warms up
+    if (command.size() < 2 || Time(command) < 0) return 5;  // a first run, to warm up
   }
   for (int round = 0; round < std::atoi(argv[1]); ++round) {
     for (size_t side = 0; side < commands.size(); ++side) {

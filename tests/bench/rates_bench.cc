@@ -3,10 +3,10 @@
 //
 // bench_rates DAEMON_SOCKET ECHO_SOCKET ROUNDS CLIENTS CALLS SIZE...
 //
-// What many processes get through that ask for hits at once. ROUNDS times in turn, CLIENTS
-// processes ask CALLS times each, for the SIZEs one after the other: the daemon at DAEMON_SOCKET by
-// our client
-// ("ours"), then the server at ECHO_SOCKET by gRPC's ("echo").
+// Measures the throughput of many processes that ask for hits at once. Takes ROUNDS turns of two
+// sides. In a turn, CLIENTS processes make CALLS calls each, for the SIZEs one after the other.
+// "ours" asks the daemon at DAEMON_SOCKET by this project's client. "echo" asks the server at
+// ECHO_SOCKET by gRPC's client.
 #include <cstdio>
 #include <cstdlib>
 #include <functional>

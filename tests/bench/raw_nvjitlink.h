@@ -9,10 +9,11 @@
 
 namespace cccl_cache::daemon {
 
-/// nvJitLink as a program that links by itself calls it. Used by one thread at a time.
+/// Links with nvJitLink in this process, as a program without the cache does. Not thread-safe.
 class RawNvJitLink {
  public:
-  /// Loads the library for good. If that fails, prints the reason to stderr and returns null.
+  /// Loads the library, which is never unloaded. If that fails, prints the reason to stderr and
+  /// returns null.
   static std::unique_ptr<RawNvJitLink> Load(const std::string& path);
 
   /// Links pieces of LTO-IR and returns the cubin; empty if they do not link.

@@ -8,14 +8,14 @@
 
 namespace cccl_cache::daemon {
 
-/// NVRTC as a program that compiles by itself calls it: loaded into this process, without any part
-/// of ours. Used by one thread at a time.
+/// Compiles with NVRTC in this process, as a program without the cache does. Not thread-safe.
 class RawNvrtc {
  public:
-  /// Loads the library for good. If that fails, prints the reason to stderr and returns null.
+  /// Loads the library, which is never unloaded. If that fails, prints the reason to stderr and
+  /// returns null.
   static std::unique_ptr<RawNvrtc> Load(const std::string& path);
 
-  /// Compiles to a cubin; empty if that fails, with the log on stderr.
+  /// Compiles to a cubin. If that fails, prints the log to stderr and returns "".
   std::string Compile(const std::string& source, const std::vector<std::string>& options);
   /// Compiles a program with kernels of these names to LTO-IR.
   std::string CompileToLtoIr(const std::string& source, const std::vector<std::string>& options,

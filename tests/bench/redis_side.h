@@ -9,8 +9,8 @@
 
 namespace cccl_cache::daemon {
 
-/// Asks a Redis at a Unix socket, by hiredis, for a value of the question's size. The first
-/// question stores the value.
+/// Returns a side that asks a Redis at a Unix socket, through hiredis, for a value of the
+/// question's size. The first question stores the value.
 std::unique_ptr<Side> OpenRedisSide(const std::string& socket);
 
 }  // namespace cccl_cache::daemon

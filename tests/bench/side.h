@@ -20,13 +20,13 @@ inline Question QuestionFor(size_t size) {
   return question;
 }
 
-/// One way to get this many bytes from another process. Not thread-safe.
+/// One way to get the bytes of a question from another process. Not thread-safe.
 class Side {
  public:
   virtual ~Side() = default;
   [[nodiscard]] virtual const char* name() const = 0;
-  /// Asks once and waits for the answer. Without an answer of the right size, prints the reason to
-  /// stderr and returns false.
+  /// Asks once and waits for the answer. If the answer is missing or of the wrong size, prints the
+  /// reason to stderr and returns false.
   virtual bool Ask(const Question& question) = 0;
 };
 

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// A block-wide radix sort and scan with CUB: takes the compiler more than a second. ROUND makes it another program.
+// A block-wide radix sort and scan with CUB, which takes the compiler more than a second. Each
+// value of ROUND makes a different program.
 #include <cub/block/block_load.cuh>
 #include <cub/block/block_radix_sort.cuh>
 #include <cub/block/block_scan.cuh>

@@ -3,9 +3,9 @@
 //
 // bench_turns SOCKET SIZE
 //
-// Takes turns with another program: for each line "CALLS" on standard input, asks the daemon (with
-// the fake toolchain) that often for SIZE bytes through our C++ client, and answers with a line of
-// the microseconds that each call took.
+// Takes turns with another program. For each line "CALLS" on standard input, asks the daemon, which
+// uses the fake toolchain, CALLS times for SIZE bytes through the C++ client. Then prints a line
+// with the time of each call in microseconds.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// Messages of a daemon, or an impostor, in an acquire. The input is a sequence of messages, each
-// preceded by its length in one byte.
+// Messages of a daemon, or of an impostor, in an Acquire call. The input is a sequence of messages,
+// each preceded by its length in one byte.
 #include <algorithm>
 #include <cassert>
 #include <cstddef>
@@ -74,7 +74,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     assert(talk.heartbeat().count() > 0);
     talk.SayHeartbeat();
     talk.SayPublication("contents");
-    // Contents, publication, heartbeat.
+    // The three messages are contents, publication and heartbeat.
     for (int i = 0; i < 3; ++i) assert(talk.Next() != nullptr);
     assert(talk.Next() == nullptr);
   }

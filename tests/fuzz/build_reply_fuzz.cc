@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// Answers to a build that our daemon would not send: gRPC framing, a whole reply, one of many, and
-// the messages of a reply in chunks.
+// Hostile answers to a build. The input is tried as gRPC framing, as a whole reply, as one answer
+// of BuildMany, and as the messages of a reply in chunks.
 #include <cccl_cache/v1/build.pb.h>
 
 #include <algorithm>
@@ -84,7 +84,8 @@ void CheckChunks(const std::vector<std::string>& messages) {
   assert(!reply->needs_chunks());
 }
 
-/// Checks one of many answers: it is accepted at most once, and is then valid or has the error.
+/// Checks an answer of BuildMany: it is accepted at most once, and is then a valid reply or an
+/// error.
 void CheckOneOfMany(std::string_view input) {
   int answers = 0;
   BatchStream stream([&](uint64_t, cccl_cache::Expected<BuildReply> reply) {
@@ -135,7 +136,7 @@ std::string Chunk(int field, const std::string& bytes) {
 std::vector<std::string> cccl_cached_fuzz::Seeds() {
   const std::string announced = SeedReply(true);
   assert(announced.size() < 128);
-  // BuildManyReply: a tag with a reply, and with an error.
+  // A BuildManyReply has a tag with a reply or an error.
   const std::string many =
       std::string("\x08\x07\x7a") + static_cast<char>(announced.size()) + announced;
   const std::string refused =
@@ -160,7 +161,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 
   CheckOneOfMany(input);
 
-  // Questions about files are decoded but not answered, which would open files.
+  // Questions about files are decoded. They are not answered, because that would open files.
   const cccl_cache::RequestMessage request;
   BuildConversation conversation(request);
   if (!conversation.Take(ToMessage(input))) conversation.Restart();

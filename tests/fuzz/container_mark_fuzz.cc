@@ -18,8 +18,8 @@ std::vector<std::string> cccl_cached_fuzz::Seeds() {
   return {control_group + root + proc, control_group + proc + root, control_group + proc};
 }
 
-/// The input is the texts of a control group and of mounts, separated by a zero byte. Text after
-/// the line that identifies the container is ignored, and the mark is one line.
+/// The input is the texts of a control group and of a mount table, separated by a zero byte. Lines
+/// after the one that identifies the container are ignored, and the mark's root is one line.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const size_t end = std::min(text.find('\0'), size);

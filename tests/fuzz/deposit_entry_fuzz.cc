@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// Deposits as a broken disk may return them. The input is a body; valid magic, version, key and
-// checksum are put around it, so that the fuzzer gets past them.
+// Deposits as a broken disk may return them. The input is a body. Valid magic, version, key and
+// checksum are added, so that the fuzzer gets past these checks.
 #include <cassert>
 #include <chrono>
 #include <cstddef>

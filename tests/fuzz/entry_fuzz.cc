@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// Entries as a broken disk or another node may return them. The input is a body; valid key, version
-// and checksum are put around it, so that the fuzzer gets past them.
+// Entries as a broken disk or another node may return them. The input is a body. Valid key, version
+// and checksum are added, so that the fuzzer gets past these checks.
 #include <cassert>
 #include <chrono>
 #include <cstddef>
@@ -32,7 +32,7 @@ std::string Body(const Artifact& artifact) {
   return entry.substr(around, entry.size() - around - sizeof(Key().bytes));
 }
 
-/// An artifact has one encoding, and an incomplete encoding is refused.
+/// Checks that an artifact has one encoding, and that an incomplete encoding is refused.
 void CheckDecoded(const std::string& entry, const Artifact& artifact) {
   assert(EncodeEntry(Key(), artifact) == entry);
   assert(DecodeEntry(cccl_cache::Sha256("another key"), entry) == nullptr);

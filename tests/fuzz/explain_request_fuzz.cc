@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// Explain requests. A refused one has a reason, an accepted one keeps the limits, and dividing the
-// bytes into pieces changes nothing.
+// Explain requests. A refused request has a reason, and an accepted one keeps the limits. The
+// result does not depend on the division of the bytes into pieces.
 #include <algorithm>
 #include <cassert>
 #include <cstddef>

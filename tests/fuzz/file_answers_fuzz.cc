@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// A client's answers to questions about files. A refused one has a reason, an accepted one keeps
-// the limits, and dividing the bytes into pieces changes nothing.
+// A client's answers to questions about files. A refused answer has a reason, and an accepted one
+// keeps the limits. The result does not depend on the division of the bytes into pieces.
 #include <algorithm>
 #include <cassert>
 #include <chrono>
@@ -36,7 +36,7 @@ std::string Seen(std::string_view bytes, size_t piece) {
   grpc::ByteBuffer buffer(slices.data(), slices.size());
   const auto sent = std::make_shared<SentContents>(std::chrono::steady_clock::now);
   std::string seen;
-  // The caller is asked on this thread, answers with the bytes, and leaves.
+  // The caller is asked on this thread, answers with the bytes, and then disconnects.
   FileExchange* asked = nullptr;
   const auto exchange =
       std::make_shared<FileExchange>(FileExchange::Options{.uid = kUid}, sent, [&] {
@@ -61,7 +61,7 @@ std::string Seen(std::string_view bytes, size_t piece) {
       continue;
     }
     seen += std::to_string(static_cast<int>(looked->kind)) + looked->digest.Hex() + " ";
-    // A digest counts only if this user sent its contents.
+    // A digest is accepted only if this user sent its contents.
     const bool file = looked->kind == cccl_cache::daemon::FileKind::kFile;
     assert(!file || sent->WasSent(kUid, looked->digest));
   }

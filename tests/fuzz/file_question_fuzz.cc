@@ -16,7 +16,7 @@ namespace {
 
 using namespace cccl_cache::daemon;
 
-/// Checks that a decoded name is one that the daemon may be asked for.
+/// Checks that a decoded name is valid in a question to the daemon.
 void CheckName(std::string_view name) {
   assert(IsFileQuestion(name) && name.starts_with('/') && name.size() < PATH_MAX);
   assert(name.find('\0') == std::string_view::npos);
@@ -46,7 +46,7 @@ std::vector<std::string> cccl_cached_fuzz::Seeds() {
           EncodeFileAnswerHeader(large) + std::string(BytesInFirstPacket(large.size), ' ')};
 }
 
-/// A decoded message encodes to the same bytes: each question and answer has one encoding.
+/// Each question and each answer has one encoding: a decoded message encodes to the same bytes.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   if (const auto question = DecodeFileQuestion(bytes)) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// Two requests have one fingerprint if and only if they mean the same. The input is a request and a
-// few edits. Each edit must change both meaning and fingerprint, or neither.
+// Two requests have the same fingerprint if and only if they have the same meaning. The input is a
+// request and a few edits. Each edit must change both meaning and fingerprint, or neither.
 #include <algorithm>
 #include <cassert>
 #include <cstddef>
@@ -20,7 +20,7 @@ using namespace cccl_cache;
 
 using Texts = std::vector<std::string>;
 
-/// Cuts the input into bytes and into texts, each with its length in one byte before it.
+/// Cuts the input into bytes and texts. One byte before each text is its length.
 class Cutter {
  public:
   explicit Cutter(std::string_view input) : input_(input) {}
@@ -48,7 +48,7 @@ class Cutter {
   std::string_view input_;
 };
 
-/// A request of any kind as lists of texts, between which edits move texts.
+/// A request of any kind as lists of texts. Edits move texts from list to list.
 struct Request {
   [[nodiscard]] uint8_t TypeAt(size_t place) const {
     return place < types.size() ? static_cast<uint8_t>(types[place]) : 0;
@@ -58,10 +58,10 @@ struct Request {
   bool path_dependent;
   bool libdevice;
   std::string source, name, working_directory, toolchain;
-  /// A byte for each link input or module: its type, or whether it is lazy.
+  /// One byte for each link input (its type) or module (whether it is lazy).
   std::string types;
   Texts options, expressions;
-  /// Inline headers, link inputs or modules: as many names as contents.
+  /// The names and contents of inline headers, link inputs or modules, one name for each contents.
   Texts names, contents;
   Texts toolchain_roots, outside_roots;
 };
@@ -132,7 +132,7 @@ Texts OptionMeanings(const std::vector<ParsedOption>& options) {
   return meanings;
 }
 
-/// Returns the parts of an NVRTC program that are in its seed too.
+/// Returns the part of an NVRTC program's meaning that its random seed depends on too.
 std::vector<Texts> ProgramMeaning(const Request& request) {
   const size_t slash = request.name.rfind('/');
   const std::string base =
@@ -153,7 +153,8 @@ std::vector<Texts> ProgramMeaning(const Request& request) {
   return meaning;
 }
 
-/// Returns lists that are equal for two requests if and only if these mean the same.
+/// Returns the meaning of a request: lists that are equal for two requests if and only if a
+/// compiler must treat both alike.
 std::vector<Texts> Meaning(const Request& request, const std::vector<ParsedOption>& options) {
   std::vector<Texts> meaning = {{std::to_string(static_cast<int>(request.kind))},
                                 {request.toolchain},

@@ -15,8 +15,8 @@ namespace {
 
 using namespace cccl_cache::daemon;
 
-/// Error texts are cut when they are sent, so the first encoding may change a message, but not the
-/// second.
+/// The encoder cuts long error texts. So the first encoding may change a message, but the second
+/// must not.
 template <auto encode, auto decode>
 void CheckCutMessage(std::string_view bytes) {
   const auto message = decode(bytes);
@@ -45,7 +45,7 @@ std::vector<std::string> cccl_cached_fuzz::Seeds() {
           EncodeFrameHeader(1 << 20)};
 }
 
-/// A decoded message encodes to the same bytes: each message has one encoding.
+/// Each message has one encoding: a decoded message encodes to the same bytes.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   if (const auto message = DecodeControlMessage(bytes)) {
@@ -53,7 +53,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   CheckCutMessage<EncodeControlAnswer, DecodeControlAnswer>(bytes);
   CheckCutMessage<EncodeStatusMessage, DecodeStatusMessage>(bytes);
-  // ReplyBuffer limits the length of a reply.
+  // Any length is accepted here; ReplyBuffer limits the length of a reply.
   if (const auto length = DecodeFrameHeader(bytes)) assert(EncodeFrameHeader(*length) == bytes);
   return 0;
 }

@@ -17,7 +17,7 @@ namespace {
 
 using namespace cccl_cache::daemon;
 
-/// Returns whether a rule is broken if the bytes come in pieces of this size.
+/// Returns whether the bytes break a rule if they arrive in pieces of this size.
 bool Breaks(std::span<const uint8_t> bytes, size_t piece) {
   const FrameRules::Clock::time_point now{};
   FrameRules rules(std::make_shared<UserTraffic>(TrafficLimits{}, now), now);
@@ -43,12 +43,13 @@ std::vector<std::string> cccl_cached_fuzz::Seeds() {
           begin + Frame(kHeadersFrame, kEndOfHeaders, 40) + Frame(kDataFrame, 0, message)};
 }
 
-/// The judgement does not depend on the division into pieces.
+/// The result does not depend on the division into pieces.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::span<const uint8_t> bytes(data, size);
   const bool broken = Breaks(bytes, size);
   for (const size_t piece : {1u, 9u, 10u, 1'000u}) assert(Breaks(bytes, piece) == broken);
-  // No call counts for ever, whatever both sides send: an hour pays off all cancelled calls.
+  // No call is counted as open for ever, whatever both sides send. After an hour, no cancelled call
+  // counts any more.
   const auto user = std::make_shared<UserTraffic>(TrafficLimits{.open_calls = 1},
                                                   FrameRules::Clock::time_point{});
   {

@@ -105,7 +105,7 @@ std::vector<std::string> cccl_cached_fuzz::Seeds() {
           EncodeReply({.native_code = 6, .native_name = "NVRTC_ERROR_COMPILATION"}).Joined()};
 }
 
-/// A decoded job or reply encodes to the same bytes: each has one encoding.
+/// Each job and each reply has one encoding: a decoded one encodes to the same bytes.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   if (const auto reply = DecodeReply(std::string(bytes)))

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// Files of keys, which people copy and edit: the input is a trust list, and a secret key.
+// Key files, which people copy and edit. The input is tried as a trust list and as a secret key.
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +19,7 @@ using cccl_cache::ParsePublicKeys;
 using cccl_cache::ParseSigningKey;
 using cccl_cache::SigningKey;
 
-/// Keys that were read are read again from their written form.
+/// Checks that keys are unchanged when they are written and read again.
 void CheckKeys(const std::vector<ListedKey>& keys) {
   assert(keys.size() <= cccl_cache::kMaxListedKeys);
   std::string text;

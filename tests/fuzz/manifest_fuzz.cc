@@ -19,7 +19,7 @@ using cccl_cache::daemon::FileKind;
 using cccl_cache::daemon::KnownClosure;
 using cccl_cache::daemon::Manifest;
 
-/// A key names one closure: different closures have different hashed bytes.
+/// Checks that different closures have different keys.
 void CheckKeys(const std::vector<KnownClosure>& closures) {
   std::vector<cccl_cache::Digest> keys;
   for (const KnownClosure& known : closures) keys.push_back(KeyOf({}, known.closure));
@@ -30,7 +30,7 @@ void CheckKeys(const std::vector<KnownClosure>& closures) {
   }
 }
 
-/// An added closure is first in the list, and occurs once.
+/// Checks that an added closure is first in the list and occurs once.
 void CheckAdding(Manifest manifest) {
   if (manifest.closures.empty()) return;
   const KnownClosure known = manifest.closures.back();
@@ -71,7 +71,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   const auto manifest = cccl_cache::daemon::DecodeManifest(input);
   if (!manifest) return 0;
-  // A manifest has one encoding, without the owners that are users of containers.
+  // A manifest has one encoding. It leaves out owners that are users of containers.
   const std::string encoded = cccl_cache::daemon::EncodeManifest(*manifest);
   assert(encoded == input || encoded.size() < input.size());
   assert(cccl_cache::daemon::DecodeManifest(encoded) == manifest);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// Messages of BuildMany. A refused one has a reason, for the call or for one build. An accepted one
-// keeps the limits. Dividing the bytes into pieces changes nothing.
+// Messages of BuildMany. A refused message has a reason, for the call or for one build. An accepted
+// one keeps the limits. The result does not depend on the division of the bytes into pieces.
 #include <algorithm>
 #include <cassert>
 #include <cstddef>
@@ -33,7 +33,7 @@ ServiceLimits Limits() {
   return limits;
 }
 
-/// The decoded call, and the build if it has one.
+/// The decoded message, and its build if it has one.
 struct Read {
   Result<ManyRequest> request;
   std::optional<Result<ConvertedRequest>> build = {};

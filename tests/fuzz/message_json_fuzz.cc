@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// Answers of a daemon, or an impostor, about itself: any bytes become valid JSON or an error. The
-// first byte selects the message.
+// Answers of a daemon, or of an impostor, about itself. Any bytes become valid JSON or an error.
+// The first byte selects the message type.
 #include <array>
 #include <cassert>
 #include <cstddef>

@@ -19,8 +19,8 @@ using cccl_cache::ParsedOption;
 using cccl_cache::ParseOptions;
 using cccl_cache::RefusedOption;
 
-/// Parsing the canonical arguments must give the same options. Otherwise two equal requests differ
-/// or, worse, the compiler gets options that were not checked.
+/// Checks that the canonical arguments are parsed to the same options. Otherwise equal requests
+/// would differ or, worse, the compiler would get options that were not checked.
 void CheckCanonicalAgain(BuildKind kind, const std::vector<ParsedOption>& parsed) {
   std::vector<std::string> canonical;
   for (const ParsedOption& option : parsed) {
@@ -75,7 +75,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto result = ParseOptions(kind, options);
   if (const auto* refused = std::get_if<RefusedOption>(&result)) {
     assert(!refused->reason.empty());
-    // Later options do not make a refused one allowed.
+    // A refused option stays refused if more options follow.
     options.emplace_back("--restrict");
     const auto longer = ParseOptions(kind, options);
     assert(std::holds_alternative<RefusedOption>(longer));

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// A build without a daemon reads the library's request, and small files of the user that may have
-// any contents. The input is tried as each of them.
+// Inputs of a build without a daemon: the library's request, and small files of the user with any
+// contents. The input is tried as both.
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -20,7 +20,7 @@
 namespace {
 
 constexpr size_t kHead = 5;
-// Limit of the bytes that a socket holds unread.
+// At most as many bytes as a socket holds unread.
 constexpr size_t kMaxInput = 64 << 10;
 
 const cccl_cache::daemon::TemporaryDirectory& Home() {
@@ -28,7 +28,7 @@ const cccl_cache::daemon::TemporaryDirectory& Home() {
   return home;
 }
 
-// The request is complete after its head, or refused.
+// Checks that a request is refused, or is the bytes after its head.
 void ReadRequest(std::string_view input) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return;
@@ -40,7 +40,7 @@ void ReadRequest(std::string_view input) {
   if (sent && request) assert(*request == input.substr(kHead, request->size()));
 }
 
-// A value is the whole file.
+// Checks that a value is the whole file.
 void ReadValue(std::string_view input) {
   Home().Write("values/value", input);
   assert(cccl_cache::UserCache(Home() / "values", 1).Get("value") == input);

@@ -13,13 +13,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const PathUses uses = PathUsesIn(text, false);
   const TextTraits words = ScanText(text);
-  // No use is found that a search for words misses, unless a trigraph may divide a word.
+  // Each use is also found by a search for words, unless a trigraph may divide a word.
   const bool divided = text.find("?\?/\n") != text.npos || text.find("?\?/\r\n") != text.npos;
   const bool named = words.path_token || words.assertion || divided;
   if ((uses.as_number || uses.as_text) && !named) abort();
   NameParts parts = PartsIn(text);
   if (!((parts |= uses.parts) == PartsIn(text))) abort();
-  // In a place of CCCL's files, a use counts for no more than elsewhere.
+  // A use as a number that is found in a header of CCCL is found in other headers too.
   if (PathUsesIn(text, true).as_number && !uses.as_number) abort();
   return 0;
 }

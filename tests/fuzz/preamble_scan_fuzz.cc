@@ -13,7 +13,7 @@ using cccl_cache::daemon::PartsIn;
 using cccl_cache::daemon::ScanText;
 using cccl_cache::daemon::TextTraits;
 
-/// Leading blanks shift the words across the ends of the scanned blocks.
+/// Checks that leading blanks, which shift words across the ends of scanned blocks, change nothing.
 void CheckThatBlanksChangeNothing(std::string_view text) {
   const TextTraits traits = ScanText(text);
   const std::string moved = std::string(text.size() % 64 + 1, ' ') + std::string(text);
@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const size_t length = cccl_cache::daemon::PreambleLength(text);
   if (length > size) abort();
   CheckThatBlanksChangeNothing(text);
-  // The preamble of a preamble is all of it.
+  // The preamble of a preamble is the whole text.
   if (cccl_cache::daemon::PreambleLength(text.substr(0, length)) != length) abort();
   return 0;
 }

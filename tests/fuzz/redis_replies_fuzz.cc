@@ -18,7 +18,7 @@ using cccl_cache::daemon::RedisReply;
 
 constexpr uint64_t kMaxReply = 512;
 
-/// Checks the limits, and returns the reply as it was sent, with a status as a text of known
+/// Checks the limits, and returns the reply's encoding. A status is encoded as a text with a
 /// length.
 std::string Written(const RedisReply& reply, int depth) {
   assert(depth <= RedisReplies::kMaxDepth + 1);
@@ -74,7 +74,7 @@ std::vector<std::string> cccl_cached_fuzz::Seeds() {
           "$600\r\n" + std::string(600, 'x') + "\r\n"};
 }
 
-/// Dividing the bytes into pieces changes nothing, and an encoded reply is read again unchanged.
+/// The result does not depend on the division into pieces, and an encoded reply is read unchanged.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   const Read read = ReadAll(bytes, std::max<size_t>(size, 1), kMaxReply);
@@ -82,7 +82,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   assert(ReadAll(bytes, 7, kMaxReply) == read);
   std::string written;
   for (const std::string& reply : read.replies) written += reply;
-  // A status is shorter than a text, so this limit must be larger.
+  // A status becomes a longer text, so this limit must be larger.
   const Read again = ReadAll(written, 64, 4 * kMaxReply + 64);
   assert(!again.problem && again.replies == read.replies);
   return 0;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// Bytes of a worker, from the first byte of its frame to the check of its reply.
+// A worker's output, which is read as a frame, decoded as a reply and checked.
 #include <algorithm>
 #include <cassert>
 #include <cstddef>
@@ -81,7 +81,7 @@ std::vector<std::string> cccl_cached_fuzz::Seeds() {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   const auto payload = Receive(bytes, std::max<size_t>(size, 1));
-  // In pieces, so that boundaries fall into header and payload.
+  // Pieces of 7 bytes have boundaries in the header and in the payload.
   assert(Receive(bytes, 7) == payload);
   if (!payload) return 0;
   assert(payload->size() == size - kFrameHeaderBytes && payload->size() <= kLimit);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// A client's BuildRequest: an accepted one keeps every bound and equals the result of protobuf's
-// parser, which takes UTF-8 only; the split into pieces changes nothing.
+// A client's BuildRequest. An accepted one keeps every limit and equals the result of protobuf's
+// parser, which accepts only UTF-8. The result does not depend on the division into pieces.
 #include <algorithm>
 #include <cassert>
 #include <cstddef>
@@ -85,7 +85,7 @@ void CheckProgram(const cccl_cache::NvvmProgram& program, uint64_t& bytes) {
   CheckTexts(program.options, bytes);
 }
 
-/// An accepted request keeps every bound.
+/// Checks that an accepted request keeps every limit.
 void CheckConverted(const ConvertedRequest& converted) {
   assert(converted.request != nullptr);
   const cccl_cache::BuildRequest& request = *converted.request;
@@ -100,7 +100,7 @@ void CheckConverted(const ConvertedRequest& converted) {
   assert(request.working_directory.empty() || request.working_directory.starts_with('/'));
 }
 
-/// Checks that the request equals protobuf's result, in the same order.
+/// Checks that the request equals the result of protobuf's parser.
 void CheckUnderstood(const cccl_cache::BuildRequest& read, const v1::BuildRequest& parsed) {
   assert(read.driver_version == parsed.driver_version());
   const bool known = v1::Priority_IsValid(parsed.priority());

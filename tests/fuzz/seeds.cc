@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// The main function of every fuzz target besides fuzzing: `x_fuzz --write-seeds DIRECTORY`.
+// The option of every fuzz target that writes its seeds: `x_fuzz --write-seeds DIRECTORY`.
 #include "tests/fuzz/seeds.h"
 
 #include <cstdio>

@@ -7,8 +7,8 @@
 
 namespace cccl_cached_fuzz {
 
-/// Inputs from which fuzzing starts: valid encodings, so that a short run gets past the first
-/// bytes. Each fuzz target defines its own.
+/// Returns the inputs with which fuzzing starts. They are valid encodings, so that a short run gets
+/// past the first bytes. Each fuzz target defines its own.
 std::vector<std::string> Seeds();
 
 }  // namespace cccl_cached_fuzz

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// Entries that anyone may write to the shared Redis. The input is read unchanged, and as the
-// compressed bytes of an entry that a trusted node signed, so that the fuzzer gets past the
+// Entries that anyone may have written to the shared Redis. The input is tried as an entry and as
+// the compressed bytes of an entry. The latter is signed, so that the fuzzer gets past the
 // signature.
 #include <cassert>
 #include <chrono>
@@ -69,7 +69,7 @@ std::vector<std::string> cccl_cached_fuzz::Seeds() {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
-  // Only the seed was signed.
+  // Only the first seed has a valid signature.
   if (std::holds_alternative<SharedEntry>(Known().Open(input))) {
     assert(input == cccl_cached_fuzz::Seeds().front());
   }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// Records of deposits as a snapshot may hold them.
+// Records of deposits that a snapshot may contain.
 #include <cassert>
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// Snapshots that anyone may send. The input is read unchanged, and as records and index of a file
-// with valid head, tail and digests, so that the fuzzer gets past them.
+// Snapshots that anyone may have sent. The input is tried as a snapshot, and as the records and
+// index of a snapshot. The latter gets a valid head, tail and digests, so that the fuzzer gets past
+// these checks.
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
@@ -24,7 +25,8 @@ using cccl_cache::SnapshotReader;
 using cccl_cache::SnapshotWriter;
 using cccl_cache::testing::Text;
 
-/// The last four bytes are the number of items and the place of the index.
+/// Returns a snapshot with the input as its records and index. The last four bytes of the input
+/// give the number of items and the place of the index.
 std::string Sealed(std::string_view input, std::string_view head = cccl_cache::kSnapshotHead) {
   if (input.size() < 4) return std::string(input);
   const auto byte = [&](size_t i) { return static_cast<uint8_t>(input[input.size() - 4 + i]); };
@@ -39,7 +41,8 @@ std::string Sealed(std::string_view input, std::string_view head = cccl_cache::k
   return bytes;
 }
 
-/// A complete snapshot is written again unchanged; each part of it alone is refused.
+/// Checks that a complete snapshot is unchanged when it is written again, and that a part of it is
+/// refused.
 void CheckWhole(const std::string& bytes, const SnapshotReader& reader) {
   std::string again;
   SnapshotWriter writer([&](std::string_view more) {
@@ -55,7 +58,7 @@ void CheckWhole(const std::string& bytes, const SnapshotReader& reader) {
   assert(writer.Finish());
   if (bytes.starts_with(cccl_cache::kSnapshotHead)) {
     assert(again == bytes);
-  } else {  // version 2: all bytes but the version and the last digest
+  } else {  // version 2: all bytes are equal except the version and the last digest
     constexpr size_t kHead = cccl_cache::kSnapshotHead.size();
     constexpr size_t kEnd = sizeof(cccl_cache::Digest::bytes) + cccl_cache::kSnapshotEnd.size();
     const auto middle = [](std::string_view file) {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// Records of artifacts as a snapshot may hold them.
+// Records of artifacts that a snapshot may contain.
 #include <cassert>
 #include <chrono>
 #include <cstddef>
@@ -19,7 +19,7 @@ using cccl_cache::daemon::ArtifactRecord;
 
 ArtifactRecord Record(bool with_closure) {
   auto artifact = std::make_shared<cccl_cache::daemon::Artifact>();
-  // Seeds of both kinds: with a compile time, and without one.
+  // One seed has a compile time, the other has none.
   if (with_closure) artifact->compile_time = std::chrono::seconds(4);
   artifact->parts = {{cccl_cache::ArtifactKind::kCubin, "cubin", cccl_cache::Sha256("cubin")}};
   ArtifactRecord record{cccl_cache::Sha256("fingerprint"), {}, artifact};

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// Signatures of snapshots that anyone may write onto a shelf. The input is read unchanged, and as
-// the rest of a head that a trusted key signed, so that the fuzzer gets past the signature.
+// Signatures of snapshots that anyone may have written to a shelf. The input is tried as a
+// signature file, and as the rest of a head. The latter is signed, so that the fuzzer gets past the
+// signature.
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
@@ -47,7 +48,7 @@ std::vector<std::string> cccl_cached_fuzz::Seeds() {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
-  // Only the seed was signed.
+  // Only the seed has a valid signature.
   if (std::holds_alternative<SnapshotSignature>(Decode(input))) assert(input == Signed());
   const size_t rest = kSignatureHeadBytes - kHeadOfSigner;
   if (input.size() < rest) return 0;

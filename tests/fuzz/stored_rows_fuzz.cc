@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// The small rows of the database, as a broken disk may return them. The input is tried as each kind
-// of row.
+// Small rows of the database, as a broken disk may return them. The input is tried as each kind of
+// row.
 #include <cassert>
 #include <chrono>
 #include <cstddef>
@@ -21,7 +21,7 @@ using namespace cccl_cache::daemon;
 
 constexpr uid_t kUid = 1000;
 
-// A decoded row has one encoding.
+// Checks that a row has one encoding.
 void ReadRows(std::string_view input) {
   if (const auto usage = DecodeUsage(input)) assert(EncodeUsage(*usage) == input);
   if (const auto totals = DecodeTotals(input)) assert(EncodeTotals(*totals) == input);
@@ -35,7 +35,7 @@ void ReadRowKeys(std::string_view input) {
   if (uid && key) assert(UserRowKey(*uid, *key) == input);
 }
 
-// An accepted row is accepted again by the next run.
+// Checks that an accepted row can be written and is accepted again.
 void ReadStatistics(std::string_view input) {
   Statistics statistics;
   statistics.Restore(input);

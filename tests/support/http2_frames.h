@@ -37,7 +37,7 @@ inline std::string Frame(FrameType type, uint8_t flags, const std::string& paylo
   return frame + payload;
 }
 
-/// Returns a frame with a meaningless payload of this size; as DATA it has empty messages.
+/// Returns a frame with a payload of this many zeros, which in a DATA frame are empty messages.
 inline std::string Frame(FrameType type, uint8_t flags, size_t size, uint32_t stream = 1) {
   return Frame(type, flags, std::string(size, '\0'), stream);
 }

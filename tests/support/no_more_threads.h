@@ -9,7 +9,7 @@
 
 namespace cccl_cache::daemon {
 
-/// While it lives, this process can start no thread, because there is no memory for a stack.
+/// Keeps this process from starting threads until it is destroyed: there is no memory for a stack.
 class NoMoreThreads {
  public:
   NoMoreThreads() {

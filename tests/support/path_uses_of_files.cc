@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// Prints the files below a directory of headers whose paths can become numbers, by the daemon's own
-// scan. Prints `pasted` too if a name that shows paths can be pasted from all of them.
+// Scans all files below the given directories as the daemon scans headers. Prints "number FILE" if
+// the file's path can become a number, and "doubts FILE" for `doubts_assertions`. Prints "pasted"
+// if the files together can paste a name that shows paths.
 #include <filesystem>
 #include <fstream>
 #include <iostream>

@@ -14,8 +14,8 @@
 
 namespace cccl_cache::daemon::testing {
 
-/// Random requests of all kinds for property tests; equal seeds give equal requests everywhere.
-/// Their options are valid for every compiler. Not thread-safe.
+/// Makes random requests of all kinds for property tests. Equal seeds give equal requests on every
+/// machine. All options are valid for every compiler. Not thread-safe.
 class RandomRequests {
  public:
   explicit RandomRequests(uint32_t seed) : numbers_(seed) {}
@@ -39,7 +39,7 @@ class RandomRequests {
   /// Returns a number below `bound`, which is not 0.
   size_t Below(size_t bound) { return numbers_() % bound; }
 
-  /// Returns the values in random order.
+  /// Puts the values into a random order.
   template <typename Value>
   void Shuffle(std::vector<Value>* values) {
     for (size_t left = values->size(); left > 1; --left) {
@@ -52,7 +52,7 @@ class RandomRequests {
     return std::string(choices[Below(choices.size())]);
   }
 
-  /// Returns a text of few different letters, so that texts are often similar, and without a NUL.
+  /// Returns a text of few different letters, so that texts are often similar. It has no NUL.
   std::string Text(std::string_view letters = "ab/ =-<>") {
     std::string text;
     for (size_t length = Below(12); length > 0; --length) text += letters[Below(letters.size())];

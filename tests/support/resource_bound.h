@@ -8,7 +8,7 @@
 
 namespace cccl_cache::daemon {
 
-/// Limits a resource of this process while it lives.
+/// Limits a resource of this process until it is destroyed.
 class ResourceBound {
  public:
   ResourceBound(decltype(RLIMIT_NOFILE) resource, rlim_t most) : resource_(resource) {

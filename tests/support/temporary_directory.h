@@ -10,8 +10,8 @@
 
 namespace cccl_cache::daemon {
 
-/// A directory of one test below the system's temporary one, removed with the object. Its path has
-/// no symlinks.
+/// A directory below the system's temporary one. The destructor removes it. Its path has no
+/// symlinks.
 class TemporaryDirectory {
  public:
   TemporaryDirectory()
@@ -31,7 +31,7 @@ class TemporaryDirectory {
     return path_ + "/" + std::string(name);
   }
 
-  /// Makes a file and its directories, and returns its path.
+  /// Makes a file and its directories. Returns the file's path.
   std::string Write(std::string_view name, std::string_view contents) const {
     const std::filesystem::path file = *this / name;
     std::filesystem::create_directories(file.parent_path());

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// without_landlock [--nor-seccomp] PROGRAM [ARGUMENT...]: runs a program as on a kernel that has no
-// Landlock, or neither that nor seccomp.
+// without_landlock [--nor-seccomp] PROGRAM [ARGUMENT...]: runs a program as on a kernel without
+// Landlock and, with --nor-seccomp, without seccomp too.
 #include <seccomp.h>
 #include <unistd.h>
 

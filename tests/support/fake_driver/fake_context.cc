@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What cuda.core calls besides: it asks for functions by their names, makes the context of the
-// first device current, and marks streams by events, all of which have passed.
+// Further functions that cuda.core calls: look-up of functions by name, the context of the first
+// device, and events of streams, which are always complete.
 #include <dlfcn.h>
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace {
 
-// All handles point to the fake driver.
+// All handles point to the FakeDriver.
 constexpr int kSuccess = 0;
 constexpr int kNotFound = 500;
 
@@ -23,7 +23,7 @@ constexpr int kNotFound = 500;
 extern "C" {
 
 int cuGetProcAddress_v2(const char* name, void** function, int, uint64_t, int* found) {
-  // The interface's names stand for the newest form of each function.
+  // A name without a suffix means the newest version of the function.
   static void* const itself = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
   *function = nullptr;
   for (const char* form : {"_v2", ""}) {

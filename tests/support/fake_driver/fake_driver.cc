@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// A libcuda.so.1 without a GPU: as much of the driver's API as client/include/cccl_cache/driver.h
-// calls; fake_graph.cc has graphs. Images are texts or cubins; a kernel is
-// in one if its name stands there.
+// A libcuda.so.1 without a GPU, with those functions that client/include/cccl_cache/driver.h calls.
+// Those for graphs are in fake_graph.cc. An image is a text or a cubin, and has a kernel if it
+// contains the kernel's name.
 #include "tests/support/fake_driver/fake_driver.h"
 
 #include <elf.h>

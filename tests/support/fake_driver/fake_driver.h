@@ -16,13 +16,13 @@ struct FakeDriver {
   bool context = true;  ///< a context is current
   std::vector<std::string> calls;
   std::string image;         ///< the image that was loaded last
-  uint64_t host_memory = 0;  ///< an address that the driver does not know
-  size_t graphs = 0;         ///< graphs that were made and not destroyed, executable ones included
+  uint64_t host_memory = 0;  ///< an address of host memory, which is unknown to the driver
+  size_t graphs = 0;  ///< graphs, including executable ones, that were made and not destroyed
 };
 
 extern "C" {
-/// Exported by the library; found by dlsym.
+/// Exported by the library. Tests find it by dlsym.
 FakeDriver* fake_driver();
-/// The calls so far, one a line, for callers that are not C++. Valid until the next call.
+/// Returns the calls so far, one a line, for callers that are not C++. Valid until the next call.
 const char* fake_driver_calls();
 }

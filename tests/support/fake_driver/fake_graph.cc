@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Graphs of the fake driver. A launch runs the nodes in the order of their dependencies, before it
-// returns; memory of the device is memory of the process. Kernels are those of Find() below; others
+// Graphs of the fake driver. A launch runs the nodes in the order of their dependencies, and then
+// returns. Device memory is memory of the process. Find() below has the known kernels; all others
 // take no arguments and do nothing.
 #include <algorithm>
 #include <cstdint>
@@ -77,9 +77,8 @@ struct KnownKernel {
   std::function<void(const Arguments&, unsigned threads)> run;
 };
 
-/// add(int* p, int value): every thread adds. multiply(double* p, float value, char times). They
-/// are found by their C names and by the fake compiler's lowered names of "add" and "multiply",
-/// _Z3... and _Z8...
+/// add(int* p, int value): every thread adds. multiply(double* p, float value, char times). Both
+/// are found by their C names and by the fake compiler's lowered names, _Z3... and _Z8...
 const KnownKernel& Find(const std::string& name) {
   static const std::map<std::string, KnownKernel> known = {
       {"add",
@@ -106,10 +105,10 @@ struct Node {
   std::string text;
   std::function<void()> run;
   std::set<Node*> before;
-  CopyParams copy = {};  // of a copy
+  CopyParams copy = {};  // only for a copy
 };
 
-/// An object that is owned by a graph, and before that by its maker.
+/// An object that its maker owns until a graph takes it over.
 struct UserObject {
   std::shared_ptr<void> contents;
   std::shared_ptr<UserObject> itself;
@@ -163,7 +162,8 @@ void Visit(Node* node, std::set<Node*>& done) {
   if (node->run) node->run();
 }
 
-/// Returns a list to a caller that asks twice: for its length, then for its contents.
+/// Returns the length of a list and, if `into` is not null, its contents. Callers call it once for
+/// each.
 int Answer(const std::vector<void*>& all, void** into, size_t* count) {
   if (into != nullptr) std::copy_n(all.begin(), std::min(*count, all.size()), into);
   *count = all.size();
@@ -237,7 +237,7 @@ int cuUserObjectRelease(void* object, unsigned) {
 }
 
 int cuGraphRetainUserObject(void* graph, void* object, unsigned, unsigned) {
-  // The graph takes over the reference of the caller.
+  // The graph takes over the caller's reference.
   static_cast<Graph*>(graph)->owned.push_back(std::move(static_cast<UserObject*>(object)->itself));
   return kSuccess;
 }
@@ -370,7 +370,7 @@ int cuGraphExecUpdate_v2(void* executable, void* graph, void*) {
 int cuGraphLaunch(void* executable, void*) {
   fake_driver()->calls.emplace_back("launch");
   std::set<Node*> done;
-  // In reverse order, so that only dependencies make the order right.
+  // In reverse order, so that a missing dependency makes the order wrong.
   const auto& nodes = static_cast<Graph*>(executable)->nodes;
   for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) Visit(node->get(), done);
   return kSuccess;

@@ -38,7 +38,7 @@ void Crash() {
   *reinterpret_cast<volatile int*>(nowhere) = 1;
 }
 
-/// Writes junk into every open descriptor, over and over, until a reader ends the process.
+/// Writes junk into every open descriptor until a reader ends the process.
 [[noreturn]] void Flood() {
   const std::string junk(64 * 1024, '\x5a');
   for (;;) {
@@ -54,8 +54,8 @@ void Crash() {
   _exit(0);
 }
 
-/// Sends the head of an answer that announces this many bytes, then a hostile body, to the socket
-/// that the daemon reads. Returns if the write fails.
+/// Sends the head of an answer, with a length chosen by `kind`, and 64 bytes of junk to the daemon.
+/// Returns only if the write fails.
 void Answer(const std::string& kind) {
   const uint64_t promised = kind == "huge"        ? ~0ull
                             : kind == "malformed" ? 64

@@ -6,7 +6,8 @@
 
 namespace fake_toolchain {
 
-/// Commands of a compiler that fails. Returns false if there is no such command.
+/// Runs a command of a failing or hostile compiler, most of which do not return. Returns false if
+/// there is no such command.
 bool Attack(const std::string& command, const std::string& argument);
 
 }  // namespace fake_toolchain

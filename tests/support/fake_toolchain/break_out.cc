@@ -46,7 +46,7 @@ long RemoveFile(const std::string& path) {
   return syscall(SYS_unlinkat, AT_FDCWD, path.c_str(), 0);
 }
 
-/// Uses AT_EMPTY_PATH, which is allowed elsewhere for fstat.
+/// AT_EMPTY_PATH tests the sandbox, which allows this flag for fstat.
 long StatFile(const std::string& path) {
   struct stat status;
   const long told = syscall(SYS_newfstatat, AT_FDCWD, path.c_str(), &status, 0);
@@ -87,8 +87,8 @@ long ConnectTcp(const std::string& port) {
   return fd < 0 ? fd : syscall(SYS_connect, fd, &address, sizeof(address));
 }
 
-/// Signals to groups and to all processes (-1) are only tried as signal 0: a failing sandbox must
-/// not harm the machine.
+/// Uses signal 0 for groups and for all processes (-1), because a broken sandbox must not harm the
+/// machine.
 long Kill(const std::string& pid) {
   const int target = std::atoi(pid.c_str());
   return syscall(SYS_kill, target, target > 0 ? SIGKILL : 0);
@@ -106,7 +106,7 @@ long ReadMemory(const std::string& pid) {
   char byte;
   iovec local{&byte, 1};
   iovec remote{const_cast<char*>(pid.data()),
-               1};  // any address: a read that is allowed gets EFAULT or a byte
+               1};  // any address: a permitted read gives EFAULT or a byte
   return syscall(SYS_process_vm_readv, std::atoi(pid.c_str()), &local, 1, &remote, 1, 0);
 }
 
@@ -116,7 +116,7 @@ long Fork(const std::string&) {
   return child;
 }
 
-/// Stops at a number of processes that leaves the test able to fail.
+/// Makes at most 64 processes, so that a broken sandbox fails the test and not the machine.
 long ForkBomb(const std::string& argument) {
   long child = 0;
   for (int i = 0; i < 64; ++i) child = std::max(child, Fork(argument));
@@ -139,16 +139,16 @@ long MapShared(const std::string&) {
                  0);
 }
 
-/// Pages that are only read cost page tables, which RLIMIT_DATA does not count.
+/// Read-only pages use page tables, which RLIMIT_DATA does not count.
 long MapReadable(const std::string&) {
   constexpr size_t kBytes = 1ull << 40;
   return syscall(SYS_mmap, nullptr, kBytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
                  -1, 0);
 }
 
-/// Asks the daemon directly for a file, "1 a.h" meaning a.h in root 1, without the worker's code.
-/// Done means that the daemon sent it. (An output with the whole name would count as showing
-/// paths.)
+/// Asks the daemon for a file without the worker's code; "1 a.h" is a.h in root 1. The result is
+/// "done" if the daemon sent the file. The argument is no path, because an output with a path
+/// counts as showing paths.
 long AskDaemon(const std::string& argument) {
   using namespace cccl_cache::daemon;
   std::string name = std::string(kCanonicalPrefix) + argument;
@@ -164,7 +164,7 @@ long AskDaemon(const std::string& argument) {
   return -1;
 }
 
-/// Calls that no argument makes harmless.
+/// Makes a system call that the sandbox refuses whatever its arguments.
 long CallByName(const std::string& name) {
   constexpr struct {
     const char* name;

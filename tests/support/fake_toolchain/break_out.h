@@ -6,9 +6,9 @@
 
 namespace fake_toolchain {
 
-/// Commands of a compiler that was taken over: system calls by number, which bypass the C library
-/// and its replacements. Returns false if there is no such command. If the process survives,
-/// records the errno's name, or "done".
+/// Runs a command of a compromised compiler: a direct system call, which bypasses the C library and
+/// its replacements. Returns false if there is no such command. If the process survives, appends
+/// the errno's name, or "done", to `notes`.
 bool BreakOut(const std::string& command, const std::string& argument, std::string& notes);
 
 }  // namespace fake_toolchain

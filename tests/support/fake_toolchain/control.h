@@ -8,16 +8,16 @@
 #include <string_view>
 
 /// Memory that a test shares with the fake compilers of one toolkit copy: the file `control` in the
-/// toolkit's root. The fakes map it when they are loaded, so that it stays mapped after a fork and
-/// in a sandbox.
+/// toolkit's root. The fake libraries map it when they are loaded. It thus stays mapped after a
+/// fork and in a sandbox.
 namespace fake_toolchain {
 
 inline constexpr size_t kGates = 256;
 
-/// A place where compiles wait until the test opens it.
+/// A gate at which compiles wait until the test opens it.
 struct Gate {
   std::atomic<uint32_t> open;      ///< a futex: 0 or 1
-  std::atomic<uint32_t> arrivals;  ///< a futex: number of compiles that came here
+  std::atomic<uint32_t> arrivals;  ///< a futex: number of compiles that have come to the gate
 };
 
 struct Control {
@@ -28,7 +28,8 @@ struct Control {
   Gate gates[kGates];
 };
 
-/// Returns the gate of this name. Two names may share one: use few gates in one toolkit copy.
+/// Returns the gate of this name. Two names may share one gate, so use few gates in one toolkit
+/// copy.
 inline Gate& GateNamed(Control& control, std::string_view name) {
   uint32_t hash = 2166136261u;
   for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;

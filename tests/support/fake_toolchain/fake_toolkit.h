@@ -11,8 +11,8 @@
 
 namespace fake_toolchain {
 
-/// A private copy of a fake toolkit, with the test's end of its control memory. The copy is removed
-/// with the object. Thread-safe.
+/// A private copy of a fake toolkit, and its control memory. The destructor removes the copy.
+/// Thread-safe.
 class FakeToolkit {
  public:
   /// Copies a toolkit; `major` is 12 or 13. Returns null if that fails.
@@ -26,7 +26,8 @@ class FakeToolkit {
 
   /// Opens the gate for all present and future waiters.
   void Open(const std::string& gate);
-  /// Waits until `count` compiles in all have come to the gate. Returns false after a time limit.
+  /// Waits until a total of `count` compiles have come to the gate. Returns false after a time
+  /// limit.
   [[nodiscard]] bool WaitForArrivals(const std::string& gate, uint32_t count,
                                      std::chrono::seconds deadline = std::chrono::seconds(60));
 

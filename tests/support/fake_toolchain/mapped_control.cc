@@ -17,12 +17,12 @@ Control* MapControl() {
   if (dladdr(reinterpret_cast<void*>(&MapControl), &info) == 0 || info.dli_fname == nullptr)
     return nullptr;
   std::string folder = info.dli_fname;
-  // A library lies one folder below the root (lib) or two (nvvm/lib64).
+  // A library is one folder (lib) or two (nvvm/lib64) below the root.
   for (int level = 0; level < 3; ++level) {
     const size_t slash = folder.rfind('/');
     if (slash == std::string::npos) return nullptr;
     folder.resize(slash);
-    // By number, because the worker replaces open() for compilers.
+    // A direct system call, because the worker replaces open() for compilers.
     const long fd =
         syscall(SYS_openat, AT_FDCWD, (folder + "/control").c_str(), O_RDWR | O_CLOEXEC);
     if (fd < 0) continue;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// The nvJitLink API over a linker that runs the commands in its inputs (README.md).
+// The nvJitLink API of a linker that runs the commands in its inputs (README.md).
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -79,7 +79,7 @@ int ApplyOptions(Linker& linker, uint32_t count, const char* const* options) {
   return kMissingArch;
 }
 
-/// LTO-IR must come from the fake compilers, so that broken input fails.
+/// Adds an input. LTO-IR that no fake compiler made is an error.
 int AddInput(Linker& linker, int type, std::string_view bytes, const char* name) {
   if (type == kLtoIr && !bytes.starts_with("fake LTO-IR")) {
     linker.error_log +=

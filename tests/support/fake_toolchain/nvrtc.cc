@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// The NVRTC API over a compiler that runs the commands in the source (README.md).
+// The NVRTC API of a compiler that runs the commands in the source (README.md).
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
@@ -40,7 +40,7 @@ struct Settings {
   std::string architecture = "compute_75";
   bool lto = false;
   bool optix = false;
-  std::string shown;  ///< the options that may change a cubin: without directories
+  std::string shown;  ///< the options that may change a cubin, which exclude directories
   std::string all;
 };
 
@@ -73,7 +73,7 @@ bool KnownArchitecture(std::string_view text) {
   return false;
 }
 
-/// Returns whether the option came with 12.8 or 13.
+/// Returns whether the option is newer than this NVRTC: 12.4 lacks the options of 12.8 and 13.
 bool TooNew(std::string_view option) {
   if (kMajor >= 13) return false;
   for (const std::string_view name : {"-frandom-seed", "--frandom-seed", "--no-cache", "-no-cache",
@@ -83,8 +83,8 @@ bool TooNew(std::string_view option) {
   return false;
 }
 
-/// Returns the value of an option in its `name=value` form or, for short ones, joined; null for
-/// another option.
+/// Returns the value of an option that begins with one of the names, which include any "="; null
+/// for another option.
 const char* ValueOf(const std::string& option, std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names) {
     if (option.starts_with(name)) return option.c_str() + name.size();
@@ -127,8 +127,8 @@ std::string Describe(const Program& program, const Settings& settings, const std
   return description + effects.notes;
 }
 
-/// Like NVRTC, makes PTX, or LTO-IR or OptiX-IR instead, and a cubin for real architectures. Only
-/// the intermediate forms show directories.
+/// Like NVRTC, makes either LTO-IR, or OptiX-IR, or PTX and, for a real architecture, a cubin. Only
+/// LTO-IR and OptiX-IR show directories.
 void MakeOutputs(Program& program, const Settings& settings, const std::string& text,
                  const Effects& effects) {
   const std::string description = Describe(program, settings, text, effects);

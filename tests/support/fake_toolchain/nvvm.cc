@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// The libNVVM API over a compiler that runs the commands in its modules (README.md).
+// The libNVVM API of a compiler that runs the commands in its modules (README.md).
 #include <cstddef>
 #include <cstring>
 #include <new>

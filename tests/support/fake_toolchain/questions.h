@@ -6,8 +6,8 @@
 
 namespace fake_toolchain {
 
-/// Commands that look at files and the process through the C library, as a compiler does. The
-/// answer goes into `notes`. Returns false if there is no such command.
+/// Runs a command that asks the C library about files or the process, as a compiler does. Appends
+/// the answer to `notes`. Returns false if there is no such command.
 bool Ask(const std::string& command, const std::string& argument, std::string& notes);
 
 /// Reads the whole file through fopen. Returns false if it can't be opened.

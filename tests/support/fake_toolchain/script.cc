@@ -38,7 +38,7 @@ size_t ParseSize(const std::string& text) {
   }
 }
 
-/// Ends with an ordinary compile error, like a compiler at its memory limit.
+/// If there is no more memory, the compile fails like that of a compiler at its memory limit.
 void Allocate(size_t bytes, Effects& effects) {
   constexpr size_t kChunk = 1 << 20;
   for (size_t done = 0; done < bytes; done += kChunk) {

@@ -13,11 +13,11 @@ namespace fake_toolchain {
 /// How a compile ends, before a library translates it into its own result codes.
 enum class Ending { kSuccess, kCompileError, kOutOfMemory };
 
-/// The effects of a text's commands on a compile.
+/// The effects that the commands in a text have on a compile.
 struct Effects {
   Ending ending = Ending::kSuccess;
   std::string log;
-  std::string notes;        ///< answers of commands that look at something; part of every output
+  std::string notes;        ///< answers of commands, which become part of every output
   size_t output_bytes = 0;  ///< the main output is padded to this length
 };
 

@@ -22,8 +22,8 @@ struct Source {
 };
 
 /// Replaces every `#include` by the file that it names: an inline header, a file beside the program
-/// (quoted names), a file below one of the include directories. If a file can't be opened, `log`
-/// names it and false is returned.
+/// (quoted names) or a file below an include directory. If a file can't be opened, adds its name to
+/// `log` and returns false.
 bool Preprocess(const Source& source, std::string& result, std::string& log);
 
 }  // namespace fake_toolchain

@@ -25,11 +25,11 @@ class CompileFixture {
                                     std::vector<std::string> options = {"-arch=sm_90"}) const;
   [[nodiscard]] CompileJob LinkJob(const std::string& input) const;
   [[nodiscard]] CompileJob NvvmJob(const std::string& module) const;
-  /// Compiles one NVRTC job without a stop.
+  /// Compiles one NVRTC job that is never cancelled.
   Result<CompileOutput> Compile(const std::string& source, CompileLimits limits = SmallLimits());
-  /// Returns limits with much time and little memory.
+  /// Returns limits of one minute and 256 MiB.
   [[nodiscard]] static CompileLimits SmallLimits();
-  /// Returns the reports so far.
+  /// Returns the lines that `compiler` has reported.
   [[nodiscard]] std::vector<std::string> reports() const;
 
   std::unique_ptr<fake_toolchain::FakeToolkit> toolkit;
@@ -40,7 +40,7 @@ class CompileFixture {
   std::vector<std::string> reports_;  ///< guarded by mutex_
 
  public:
-  WorkerCompiler compiler;  ///< last member: it calls reports until it is destroyed
+  WorkerCompiler compiler;  ///< last member: it reports lines until it is destroyed
 };
 
 /// Returns the part's bytes; empty if there is no such part.
@@ -49,7 +49,7 @@ class CompileFixture {
 
 /// Returns the direct children of a process, by default of this one.
 [[nodiscard]] std::vector<pid_t> ChildrenOf(pid_t pid = 0);
-/// Returns a zygote's children that have a job: they lead a session, a spare worker does not.
+/// Returns a zygote's children that have a job. They lead a session; a spare worker does not.
 [[nodiscard]] std::vector<pid_t> WorkersOf(pid_t zygote);
 /// Waits until the process has exactly this many children. Returns false after a minute.
 [[nodiscard]] bool WaitForChildren(pid_t pid, size_t count);

@@ -11,7 +11,7 @@
 
 namespace cccl_cache::daemon {
 
-/// Maps real directories to visible names. For one job.
+/// Answers one job's questions from real directories, which have other names in the job.
 class DirectoryJobFiles final : public JobFiles {
  public:
   void Show(const std::string& visible, const std::string& directory) {

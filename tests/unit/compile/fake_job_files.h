@@ -15,24 +15,26 @@
 
 namespace cccl_cache::daemon {
 
-/// Files that exist only in memory. Thread-safe; filled before the job.
+/// Answers questions about files from a table in memory. Thread-safe; files are added before the
+/// job starts.
 class FakeJobFiles final : public JobFiles {
  public:
-  /// Adds a file and its directories. With the identity of another file it is a hard link to that.
+  /// Adds a file and its directories. A file with the identity of another file is a hard link to
+  /// it.
   uint64_t AddFile(const std::string& name, std::string contents, uint64_t identity = 0);
   void AddDirectory(const std::string& name);
   void Refuse(const std::string& name, Error error) { errors_[name] = std::move(error); }
-  /// A question for this name waits until Release.
+  /// Makes a question for this name wait for Release().
   void HangAt(const std::string& name) { hanging_ = name; }
 
   void Release();
-  /// Waits until a thread hangs. Returns false after a minute.
+  /// Waits until a question for this name waits. Returns false after a minute.
   [[nodiscard]] bool WaitUntilHanging();
   [[nodiscard]] std::vector<std::string> asked() const;
 
   Result<FileAnswer> Ask(std::string_view name) override;
   Status LookInToolchain(std::string_view name) override;
-  /// Returns the announced names.
+  /// Returns the names passed to LookInToolchain().
   [[nodiscard]] std::vector<std::string> looked_in_toolchain() const;
 
  private:

@@ -19,9 +19,9 @@ namespace {
 
 using Catch::Matchers::Contains;
 
-constexpr std::chrono::milliseconds kPatience{60'000};  // only spent by a failing test
+constexpr std::chrono::milliseconds kPatience{60'000};  // only a failing test waits so long
 
-/// A service; the test plays the worker and the session.
+/// A file service. The test acts as the worker and as the session.
 class Scene {
  public:
   Scene() {
@@ -55,7 +55,7 @@ class Scene {
     Send(name);
     return Answered();
   }
-  /// Waits for the error that must end the worker and returns it.
+  /// Waits for the error with which the service ends the worker, and returns it.
   Error End() {
     REQUIRE(WaitReadable(service->error_fd(), kPatience));
     CHECK(service->Close());
@@ -72,7 +72,7 @@ class Scene {
   std::string packet_ = std::string(kMaxPacketBytes, '\0');
 };
 
-TEST_CASE("all questions are answered without the session") {
+TEST_CASE("the file service answers a worker's questions without the session") {
   Scene scene;
   scene.files->AddFile("/cccl-root-0/a.h", "one");
   scene.files->AddFile("/cccl-root-0/b.h", "two");
@@ -82,14 +82,14 @@ TEST_CASE("all questions are answered without the session") {
   CHECK_FALSE(scene.service->error());
 }
 
-TEST_CASE("an error of the files reaches the session, which ends the worker") {
+TEST_CASE("the error of a refused file is passed to the session, which ends the worker") {
   Scene scene;
   scene.files->Refuse("/cccl-root-0/a.h", {ErrorCode::kFilesNeeded, "only the client can tell"});
   CHECK_FALSE(scene.Ask("/cccl-root-0/a.h"));
   CHECK(scene.End().code == ErrorCode::kFilesNeeded);
 }
 
-TEST_CASE("a worker with endless questions is ended") {
+TEST_CASE("a worker with more than the maximum number of questions is ended") {
   Scene scene;
   uint64_t questions = 0;
   while (scene.Ask("/none")) ++questions;
@@ -99,7 +99,7 @@ TEST_CASE("a worker with endless questions is ended") {
   CHECK_THAT(error.message, Contains("200000"));
 }
 
-TEST_CASE("a worker that takes more bytes than any compile reads is ended") {
+TEST_CASE("a worker that reads more than the maximum bytes of files is ended") {
   Scene scene;
   constexpr uint64_t kSize = 128ull << 20;
   scene.files->AddFile("/large", std::string(kSize, 'x'));
@@ -111,7 +111,7 @@ TEST_CASE("a worker that takes more bytes than any compile reads is ended") {
   CHECK_THAT(error.message, Contains("1024 MiB"));
 }
 
-TEST_CASE("an invalid name ends the worker without a question") {
+TEST_CASE("a question with an invalid name ends the worker without a look-up") {
   for (const char* name : {"a.h", "/a//b", "/a/./b", "/a/"}) {
     Scene scene;
     CHECK_FALSE(scene.Ask(name));
@@ -120,8 +120,7 @@ TEST_CASE("an invalid name ends the worker without a question") {
   }
 }
 
-TEST_CASE(
-    "a hung question is abandoned at the end of the job, and counted until the disk answers") {
+TEST_CASE("a hung question is abandoned when its job ends, and counted until the disk answers") {
   Scene scene;
   scene.files->HangAt("/a.h");
   scene.Send("/a.h");
@@ -138,7 +137,7 @@ TEST_CASE(
   CHECK(WaitUntil([&] { return scene.hung->count() == 0; }));
 }
 
-TEST_CASE("a user with hung reads may start no more until one ends, others may") {
+TEST_CASE("a user with the maximum of hung reads may start none; other users may") {
   HungReads reads;
   for (size_t i = 0; i < HungReads::kMaxPerUid; ++i) {
     CHECK_FALSE(reads.Full(Account(1)));
@@ -162,7 +161,7 @@ TEST_CASE("hung reads of all users together are bounded, with a part reserved fo
   CHECK_FALSE(reads.Full(Account(1000)));
 }
 
-TEST_CASE("hung reads of containers leave half of the bound to others") {
+TEST_CASE("hung reads of containers use at most half of the bound") {
   HungReads reads;
   for (uid_t i = 0; i < 100; ++i) {
     const Account container(kFirstContainerUser + i);

@@ -92,7 +92,7 @@ TEST_CASE("a message does not decode as another kind") {
   CHECK_FALSE(DecodeStatusMessage(std::string(1, '\xff')));
 }
 
-TEST_CASE("a message of another protocol version is refused with the version") {
+TEST_CASE("the error of a message of another protocol version says so") {
   std::string bytes = EncodeControlMessage(Hello());
   bytes[1] = static_cast<char>(bytes[1] + 1);
   const Result<ControlMessage> decoded = DecodeControlMessage(bytes);
@@ -100,21 +100,21 @@ TEST_CASE("a message of another protocol version is refused with the version") {
   CHECK(decoded.error().message.find("different versions") != std::string::npos);
 }
 
-TEST_CASE("an endless error is cut, so that it fits into a packet") {
+TEST_CASE("a long error message is cut, so that it fits into a packet") {
   const Result<ControlAnswer> decoded =
       DecodeControlAnswer(EncodeControlAnswer(LoadFailed{std::string(1 << 20, 'x')}));
   REQUIRE(decoded);
   CHECK(std::get<LoadFailed>(*decoded).message.size() == 4096);
 }
 
-TEST_CASE("a hostile count of texts is refused before anything is allocated for it") {
+TEST_CASE("an excessive count of texts is refused before memory is allocated for them") {
   std::string bytes = EncodeControlMessage(ZygoteHello{});
   // The last field is the number of trusted directories.
   for (size_t i = bytes.size() - 4; i < bytes.size(); ++i) bytes[i] = '\xff';
   CHECK_FALSE(DecodeControlMessage(bytes));
 }
 
-TEST_CASE("a frame's header says how long the reply is") {
+TEST_CASE("a frame's header holds the reply's length, and a damaged header is refused") {
   const std::string header = EncodeFrameHeader(180'000);
   CHECK(header.size() == kFrameHeaderBytes);
   const Result<uint64_t> length = DecodeFrameHeader(header);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// For random requests: a job gives the worker the request's values, in their order.
+// Property: a worker decodes the values of a random request unchanged and in their order.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <memory>

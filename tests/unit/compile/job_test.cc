@@ -85,7 +85,7 @@ TEST_CASE("an NVRTC job decodes to itself") {
   CHECK(job->name_expressions[0] == "&kernel<int>");
 }
 
-TEST_CASE("a job names the toolchain's own directories, and no others") {
+TEST_CASE("an encoded job names the toolchain's directories, but none of the user's") {
   const CompileJob sent = NvrtcJob();
   const std::string bytes = EncodeJob(sent).Joined();
   const Result<WorkerJob> job = DecodeJob(bytes);
@@ -122,7 +122,7 @@ TEST_CASE("an NVVM job decodes to itself") {
   CHECK(job->add_libdevice);
 }
 
-TEST_CASE("a job that is cut, too long or of another version is refused") {
+TEST_CASE("a job that is truncated, too long or of another version is refused") {
   for (const CompileJob& sent : {LinkJob(), NvvmJob()}) {
     std::string bytes = EncodeJob(sent).Joined();
     for (size_t length = 0; length < bytes.size(); ++length) {
@@ -148,7 +148,7 @@ TEST_CASE("a reply decodes to itself") {
   CHECK(reply->architectures == sent.architectures);
 }
 
-TEST_CASE("a failure's reply keeps the library's result code, also a negative one") {
+TEST_CASE("the reply of a failure keeps the library's result code, even a negative one") {
   WorkerReply sent;
   sent.native_code = -1;
   sent.native_name = "NVRTC_ERROR_COMPILATION";
@@ -159,7 +159,7 @@ TEST_CASE("a failure's reply keeps the library's result code, also a negative on
   CHECK(reply->native_name == "NVRTC_ERROR_COMPILATION");
 }
 
-TEST_CASE("a reply that is cut or too long is refused") {
+TEST_CASE("a reply that is truncated or too long is refused") {
   WorkerReply sent = Reply();
   sent.parts[1].bytes.resize(10);
   const std::string bytes = EncodeReply(sent).Joined();
@@ -172,7 +172,7 @@ TEST_CASE("a reply that is cut or too long is refused") {
   CHECK_FALSE(DecodeReply(bytes + '\0'));
 }
 
-TEST_CASE("an impossible reply is refused") {
+TEST_CASE("a reply with invalid or contradictory fields is refused") {
   WorkerReply twice = Reply();
   twice.parts[1].kind = ArtifactKind::kPtx;
   CHECK_FALSE(Decodes(twice));

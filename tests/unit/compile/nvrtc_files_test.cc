@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 using Catch::Matchers::Contains;
 using cccl_cache::ArtifactKind;
 
-/// Two directories of headers, searched in order, and those beside the program.
+/// A tree of headers: directory 0 is the program's, and 1 and 2 are include directories.
 class Tree {
  public:
   Tree() {
@@ -52,8 +52,8 @@ std::string Outcome(const Result<CompileOutput>& output) {
   return PartOf(output, ArtifactKind::kPtx) + "\n" + output->artifact->log;
 }
 
-/// Compiles a source whose headers are asked for. Checks that the result is the same as with
-/// headers of the toolchain, which the compiler opens itself.
+/// Compiles a source with headers that the compiler asks the daemon for. Checks that the result is
+/// the same with headers of the toolchain, which the compiler opens itself.
 std::string Compile(RealNvrtc& nvrtc, const Tree& tree, const std::string& body,
                     std::vector<std::string> options = {"-I/cccl-root-1", "-I/cccl-root-2"}) {
   options.insert(options.end(), {"-arch=compute_90", "-frandom-seed=1"});
@@ -89,14 +89,14 @@ TEST_CASE("NVRTC compiles with headers that exist only in the daemon") {
   CHECK_THAT(Outcome(output), Contains("4711"));
 }
 
-TEST_CASE("NVRTC finds the same files by questions as by its own look-ups") {
+TEST_CASE("NVRTC finds the same files by questions to the daemon as by opening them") {
   RealNvrtc nvrtc;
   Tree tree;
   SECTION("#include_next") {
     tree.Write("1/a.h", "#include_next <a.h>\n").Write("2/a.h", "#define VALUE 4711\n");
     CHECK_THAT(Compile(nvrtc, tree, "#include <a.h>" + kKernel), Contains("4711"));
   }
-  SECTION("#include_next with a directory that is there twice") {
+  SECTION("#include_next with a directory that is listed twice") {
     tree.Write(
             "1/a.h",
             "#ifdef ONCE\n#define VALUE 4711\n#else\n#define ONCE\n#include_next <a.h>\n#endif\n")
@@ -144,7 +144,7 @@ TEST_CASE("NVRTC finds the same files by questions as by its own look-ups") {
   }
 }
 
-TEST_CASE("NVRTC takes hard links and symlinks for one file, copies for two") {
+TEST_CASE("NVRTC treats links to one file as that file, and copies as two files") {
   RealNvrtc nvrtc;
   Tree tree;
   const std::string counted =
@@ -187,13 +187,13 @@ std::string CompileAsRaw(RealNvrtc& nvrtc, const Tree& tree, const std::string& 
   return outcome;
 }
 
-/// Returns a program with an include; 4711 marks the program's own text.
+/// Returns a program that includes `header`. VALUE is 4711 if that header is the program itself.
 std::string Including(const std::string& header) {
   return "#ifdef SEEN\n#define VALUE 4711\n#else\n#define SEEN\n#include " + header + kKernel +
          "#endif\n";
 }
 
-TEST_CASE("a program that includes itself, or a name of an inline header, is as in raw NVRTC") {
+TEST_CASE("a program that includes itself or an inline header compiles as in raw NVRTC") {
   RealNvrtc nvrtc;
   Tree tree;
   const std::string absolute = tree.Root("0") + "/program.cu";
@@ -214,7 +214,7 @@ TEST_CASE("a program that includes itself, or a name of an inline header, is as 
              Contains(beside ? "4712" : "cannot open source file"));
 }
 
-TEST_CASE("a program that is included by its own name is as in raw NVRTC for #pragma once") {
+TEST_CASE("#pragma once in a program that includes its own name works as in raw NVRTC") {
   RealNvrtc nvrtc;
   Tree tree;
   const std::string body =
@@ -222,7 +222,7 @@ TEST_CASE("a program that is included by its own name is as in raw NVRTC for #pr
       "4711\n#endif" +
       kKernel;
   SECTION("the same text") { tree.Write("0/program.cu", body); }
-  SECTION("another text, twice under one identity") {
+  SECTION("another text, as a hard link in both directories") {
     tree.Write("1/program.cu", "#pragma once\n#define VALUE 4712\n")
         .HardLink("0/program.cu", "1/program.cu");
   }

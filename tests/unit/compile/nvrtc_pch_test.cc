@@ -18,7 +18,7 @@ using cccl_cache::ArtifactKind;
 const std::string kBegin = "#include \"a.h\"\n#define TWO 2\n";
 const std::vector<std::string> kOptions = {"-arch=sm_90"};
 
-/// Returns a job whose headers are asked for.
+/// Returns a job with a header that the compiler asks the daemon for.
 CompileJob JobOf(RealNvrtc& nvrtc, const std::string& source,
                  std::vector<std::string> options = kOptions,
                  const std::string& header = "static __device__ int One() { return 1; }\n") {
@@ -33,7 +33,7 @@ std::string Kernel(const std::string& value) {
   return kBegin + "extern \"C\" __global__ void k(int* p) { *p = TWO + One() + " + value + "; }\n";
 }
 
-TEST_CASE("a program with a precompiled header compiles to the same bytes") {
+TEST_CASE("a program compiles to the same bytes with and without a precompiled header") {
   RealNvrtc nvrtc;
   for (const std::vector<std::string>& more :
        {std::vector<std::string>{}, {"-dlto", "-rdc=true"}, {"-lineinfo"}, {"-G"}}) {
@@ -63,7 +63,7 @@ TEST_CASE("a program with a precompiled header compiles to the same bytes") {
   }
 }
 
-TEST_CASE("precompiled includes are not asked for again") {
+TEST_CASE("a compile with a precompiled header does not ask for its includes") {
   RealNvrtc nvrtc;
   const auto precompiled = nvrtc.Precompile(JobOf(nvrtc, kBegin));
   REQUIRE(precompiled.ok());
@@ -75,7 +75,7 @@ TEST_CASE("precompiled includes are not asked for again") {
   CHECK(output->succeeded);
 }
 
-TEST_CASE("a program with another beginning than the parsed one is an error") {
+TEST_CASE("a precompiled header is refused for a program with another beginning") {
   RealNvrtc nvrtc;
   const auto precompiled = nvrtc.Precompile(JobOf(nvrtc, kBegin));
   REQUIRE(precompiled.ok());

@@ -49,7 +49,7 @@ TEST_CASE("a packet arrives whole, with its descriptors closed on exec") {
   CHECK(read(in.get(), &byte, 1) == 1);
 }
 
-TEST_CASE("a closed peer is the end, not an error and not a signal") {
+TEST_CASE("receiving from a closed peer gives the end, and sending raises no signal") {
   Pair pair;
   pair.a.Close();
   const Result<Packet> packet = ReceivePacket(pair.b.get());
@@ -58,7 +58,7 @@ TEST_CASE("a closed peer is the end, not an error and not a signal") {
   CHECK_FALSE(SendPacket(pair.b.get(), "x"));
 }
 
-TEST_CASE("a packet over the bounds is an error") {
+TEST_CASE("a packet over the maximum size is an error") {
   const Pair pair;
   const std::string big(kMaxPacketBytes + 1, 'x');
   REQUIRE(send(pair.a.get(), big.data(), big.size(), 0) == static_cast<ssize_t>(big.size()));
@@ -90,7 +90,7 @@ TEST_CASE("too many descriptors are an error, and none of them stays open") {
   CHECK(after == next);
 }
 
-TEST_CASE("a question is an absolute, clean name, which may contain \"..\"") {
+TEST_CASE("a file question is an absolute name, normal except for \"..\"") {
   for (const char* name : {"/", "/a", "/a/b.h", "/a/../b", "/..", "/a/..", "/.a/...", "/a b"}) {
     INFO(name);
     CHECK(IsFileQuestion(name));
@@ -106,7 +106,7 @@ TEST_CASE("a question is an absolute, clean name, which may contain \"..\"") {
   CHECK_FALSE(IsFileQuestion(std::string_view("/a\0b", 4)));
 }
 
-TEST_CASE("the announcement of a toolchain look-up can't be taken for a question") {
+TEST_CASE("the announcement of a toolchain look-up is not decoded as a question") {
   CHECK_FALSE(DecodeFileQuestion("/a/b.h")->announces_look);
   const std::string announcement = EncodeAnnouncement("/a/b.h");
   CHECK_FALSE(IsFileQuestion(announcement));
@@ -114,7 +114,7 @@ TEST_CASE("the announcement of a toolchain look-up can't be taken for a question
   CHECK(DecodeFileQuestion(announcement)->name == "/a/b.h");
 }
 
-TEST_CASE("a question is shorter than a path may be") {
+TEST_CASE("a file question of PATH_MAX bytes or more is refused") {
   CHECK(IsFileQuestion("/" + std::string(PATH_MAX - 2, 'x')));
   CHECK_FALSE(IsFileQuestion("/" + std::string(PATH_MAX - 1, 'x')));
 }
@@ -127,7 +127,7 @@ std::string Answer(FileKind kind, uint64_t identity, uint64_t size, std::string_
 
 }  // namespace
 
-TEST_CASE("an answer comes back as it was sent") {
+TEST_CASE("a file answer decodes to its header and contents") {
   const std::string packet = Answer(FileKind::kFile, 7, 4, "text");
   const Result<FileAnswerStart> answer = DecodeFileAnswer(packet);
   REQUIRE(answer.ok());
@@ -138,7 +138,7 @@ TEST_CASE("an answer comes back as it was sent") {
   CHECK(DecodeFileAnswer(Answer(FileKind::kFile, 1, 0, "")).ok());
 }
 
-TEST_CASE("a contradictory answer is refused") {
+TEST_CASE("a contradictory file answer is refused") {
   const std::string bad[] = {"",
                              Answer(FileKind::kFile, 7, 4, "tex"),
                              Answer(FileKind::kFile, 7, 4, "text!"),
@@ -153,7 +153,7 @@ TEST_CASE("a contradictory answer is refused") {
   for (const std::string& packet : bad) CHECK_FALSE(DecodeFileAnswer(packet).ok());
 }
 
-TEST_CASE("the rest of a large answer comes in full packets") {
+TEST_CASE("a large file answer fills all packets but the last") {
   const uint64_t size = 3 * kMaxPacketBytes;
   const size_t first = BytesInFirstPacket(size);
   CHECK(first == kMaxPacketBytes - kFileAnswerHeaderBytes);

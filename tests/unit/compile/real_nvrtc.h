@@ -12,10 +12,10 @@
 
 namespace cccl_cache::daemon {
 
-/// The NVRTC of CUDA 13 in a worker, without headers of its own.
+/// The NVRTC of CUDA 13 in a worker, without the toolkit's headers.
 class RealNvrtc {
  public:
-  /// Fails the test if there is no such CUDA.
+  /// Fails the test if CUDA 13 is not installed.
   RealNvrtc();
 
   /// Returns a job in /cccl-root-0 with these options.

@@ -13,7 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Returns the first file below the directory whose name begins with this; empty: none.
+/// Returns the path of the first file below the directory whose name begins with `name`; empty if
+/// there is none.
 std::string FindBelow(const std::string& directory, std::string_view name) {
   std::error_code error;
   for (const auto& entry : fs::recursive_directory_iterator(directory, error)) {

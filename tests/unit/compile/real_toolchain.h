@@ -6,8 +6,8 @@
 
 namespace cccl_cache::daemon {
 
-/// Returns the NVRTC of CUDA 13 and its builtins, without headers. Fails the test if there is no
-/// such CUDA.
+/// Returns a toolchain of only CUDA 13's NVRTC and its builtins, without headers. Fails the test if
+/// CUDA 13 is not installed.
 [[nodiscard]] ToolchainPtr RealToolchain();
 
 }  // namespace cccl_cache::daemon

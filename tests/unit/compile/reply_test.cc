@@ -32,19 +32,19 @@ TEST_CASE("an empty payload is complete with its header") {
   CHECK(buffer.complete());
 }
 
-TEST_CASE("a byte behind the frame is an error") {
+TEST_CASE("a byte after the frame is an error") {
   ReplyBuffer buffer(100);
   CHECK_FALSE(buffer.Append(EncodeFrameHeader(5) + "hello!").ok());
 }
 
-TEST_CASE("a frame over the bound is an error before any of it is kept") {
+TEST_CASE("a frame over the maximum size is refused by its header") {
   ReplyBuffer buffer(4);
   const Status status = buffer.Append(EncodeFrameHeader(5));
   REQUIRE(!status.ok());
   CHECK(status.error().code == ErrorCode::kOutOfMemory);
 }
 
-TEST_CASE("memory for a frame is taken before its first byte, and only if it is within the bound") {
+TEST_CASE("memory for a frame is reserved when its header arrives, unless it is too long") {
   std::vector<uint64_t> taken;
   const auto take = [&](uint64_t bytes) -> Status {
     taken.push_back(bytes);
@@ -62,7 +62,7 @@ TEST_CASE("memory for a frame is taken before its first byte, and only if it is 
   CHECK(taken == std::vector<uint64_t>{5, 6});
 }
 
-TEST_CASE("a reply that begins with anything but a frame's header is an error") {
+TEST_CASE("a reply without a frame's header is an error") {
   ReplyBuffer buffer(100);
   CHECK_FALSE(buffer.Append(std::string(kFrameHeaderBytes, 'x')).ok());
 }
@@ -85,7 +85,7 @@ const CompileJob kNvrtcJob = JobOf(cccl_cache::NvrtcProgram{.name_expressions = 
 const CompileJob kLinkJob = JobOf(cccl_cache::LinkProgram{});
 const CompileJob kNvvmJob = JobOf(cccl_cache::NvvmProgram{});
 
-TEST_CASE("each compiler has only outputs of its kinds") {
+TEST_CASE("an output of a kind that the compiler can't produce is refused") {
   CHECK(CheckReply(kNvrtcJob, Made(ArtifactKind::kLtoIr)));
   CHECK(CheckReply(kLinkJob, Made(ArtifactKind::kCubin)));
   CHECK(CheckReply(kLinkJob, Made(ArtifactKind::kPtx)));
@@ -95,13 +95,13 @@ TEST_CASE("each compiler has only outputs of its kinds") {
   CHECK_FALSE(CheckReply(kNvvmJob, Made(ArtifactKind::kCubin)));
 }
 
-TEST_CASE("a success has outputs, and none of them is empty") {
+TEST_CASE("a success without outputs or with an empty one is refused") {
   CHECK_FALSE(CheckReply(kNvrtcJob, WorkerReply{.succeeded = true}));
   CHECK_FALSE(CheckReply(kNvrtcJob, Made(ArtifactKind::kCubin, "")));
   CHECK(CheckReply(kNvrtcJob, WorkerReply{.native_code = 6, .log = "an error"}));
 }
 
-TEST_CASE("a lowered name is a requested one, and occurs once") {
+TEST_CASE("a lowered name that was not requested or occurs twice is refused") {
   WorkerReply reply = Made(ArtifactKind::kCubin);
   reply.lowered_names = {{"g", "_Z1gv"}, {"f<int>", "_Z1fIiEvv"}};
   CHECK(CheckReply(kNvrtcJob, reply));
@@ -112,7 +112,7 @@ TEST_CASE("a lowered name is a requested one, and occurs once") {
   CHECK_FALSE(CheckReply(kLinkJob, reply));
 }
 
-TEST_CASE("the name of a result is short and printable") {
+TEST_CASE("a result name that is too long or not printable is refused") {
   WorkerReply reply{.native_code = 6, .native_name = "NVRTC_ERROR_COMPILATION"};
   CHECK(CheckReply(kNvrtcJob, reply));
   reply.native_name = "\x1b[2J";

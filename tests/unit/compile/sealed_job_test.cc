@@ -26,7 +26,7 @@ CompileJob Job() {
   return NvrtcJobOf(std::move(toolchain), std::string(100'000, 'x'), {"-arch=sm_90"});
 }
 
-TEST_CASE("a sealed job holds the encoded one, and can't be changed") {
+TEST_CASE("a sealed job contains the encoded job and can't be changed") {
   const CompileJob job = Job();
   const auto sealed = SealJob(job);
   REQUIRE(sealed.ok());
@@ -43,7 +43,7 @@ TEST_CASE("a sealed job holds the encoded one, and can't be changed") {
   CHECK((fcntl(sealed->get(), F_GETFD) & FD_CLOEXEC) != 0);
 }
 
-TEST_CASE("a job without a free descriptor is an error") {
+TEST_CASE("sealing a job without a free descriptor is an error") {
   const CompileJob job = Job();
   const ResourceBound bound(RLIMIT_NOFILE, 0);
   const auto sealed = SealJob(job);
@@ -52,7 +52,7 @@ TEST_CASE("a job without a free descriptor is an error") {
   CHECK_THAT(sealed.error().message, Contains("handing over a job: Too many open files"));
 }
 
-TEST_CASE("a job without room is an error, not half a job") {
+TEST_CASE("sealing a job over the file size limit is an error") {
   const CompileJob job = Job();
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);
   {

@@ -33,7 +33,7 @@ class Others final : public JobFiles {
     return Ok{};
   }
   std::vector<std::string> asked;
-  std::vector<std::string> looked_in;  ///< of the toolchain
+  std::vector<std::string> looked_in;  ///< names of look-ups in the toolchain
 };
 
 struct Scene {
@@ -75,7 +75,7 @@ std::string ContentsOf(ToolchainFiles& files, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("the toolchain's headers are answered under their real and under canonical names") {
+TEST_CASE("the toolchain's headers are found under their real and canonical names") {
   const Scene scene;
   ToolchainFiles files = scene.Files();
   CHECK(ContentsOf(files, scene.headers + "/cuda.h") == "the header");
@@ -84,14 +84,14 @@ TEST_CASE("the toolchain's headers are answered under their real and under canon
   CHECK(files.Ask("/cccl-root-1/cub")->kind == FileKind::kDirectory);
   CHECK(files.Ask("/cccl-root-1/absent.h")->kind == FileKind::kAbsent);
   CHECK(scene.others->asked.empty());
-  // The same names that a worker announces if it opens them itself.
+  // A worker that opens the files itself announces the same names.
   CHECK(scene.others->looked_in ==
         std::vector<std::string>{scene.headers + "/cuda.h", "/cccl-root-1/cuda.h",
                                  "/cccl-root-1/cub/../cuda.h", "/cccl-root-1/cub",
                                  "/cccl-root-1/absent.h"});
 }
 
-TEST_CASE("a missing name with .. in the toolchain is the toolchain's") {
+TEST_CASE("the job's files are not asked about a missing name inside the toolchain") {
   const Scene scene;
   ToolchainFiles files = scene.Files();
   const std::vector<std::string> names = {
@@ -115,7 +115,7 @@ TEST_CASE("two names of one header have one identity, and no other file has it")
   CHECK(files.Ask("/cccl-root-1/cub/cub.cuh")->identity != identity);
 }
 
-TEST_CASE("the target of a symlink in the toolchain is the toolchain's own") {
+TEST_CASE("the target of a toolchain's symlink counts as the toolchain's file") {
   const Scene scene;
   fs::create_directory_symlink(scene.root + "/store", scene.headers + "/store");
   ToolchainFiles files = scene.Files();
@@ -146,7 +146,7 @@ TEST_CASE("a file outside the toolchain is answered by the job's files") {
   CHECK(scene.others->asked == names);
 }
 
-TEST_CASE("a FIFO in the toolchain does not hang, and an oversized file does not fill the memory") {
+TEST_CASE("a FIFO in the toolchain is absent, and an oversized file is an error") {
   const Scene scene;
   REQUIRE(mkfifo((scene.headers + "/fifo").c_str(), 0644) == 0);
   Scene::Write(scene.headers + "/huge", "");
@@ -156,7 +156,7 @@ TEST_CASE("a FIFO in the toolchain does not hang, and an oversized file does not
   CHECK_FALSE(files.Ask("/cccl-root-1/huge").ok());
 }
 
-TEST_CASE("a job without files has only the toolchain's") {
+TEST_CASE("a job without files of its own finds only the toolchain's") {
   Scene scene;
   scene.others = nullptr;
   ToolchainFiles files = scene.Files();

@@ -56,7 +56,7 @@ ErrorCode CodeOf(SessionEnd end) {
   return output.error().code;
 }
 
-TEST_CASE("each way to end a worker is a different error") {
+TEST_CASE("each cause of a session's end gives its error code") {
   CHECK(CodeOf(EndBy(Cause::kStopped)) == ErrorCode::kCancelled);
   CHECK(CodeOf(EndBy(Cause::kDeadline)) == ErrorCode::kTimedOut);
   SessionEnd bad_reply = EndBy(Cause::kBadReply);
@@ -67,13 +67,13 @@ TEST_CASE("each way to end a worker is a different error") {
   CHECK(CodeOf(EndBy(Cause::kZygoteLost)) == ErrorCode::kUnavailable);
 }
 
-TEST_CASE("a compile that met a limit names the setting") {
+TEST_CASE("the error of a compile that exceeded a limit names the setting") {
   using Catch::Matchers::Contains;
   CHECK_THAT(JudgeNvrtc(EndBy(Cause::kDeadline)).error().message, Contains("build_timeout"));
   CHECK_THAT(JudgeNvrtc(ExitOf(SIGSEGV, 91)).error().message, Contains("worker_memory_limit"));
 }
 
-TEST_CASE("a signal is a crash, unless the memory was nearly used up") {
+TEST_CASE("death by a signal is a crash, unless the memory was nearly used up") {
   CHECK(CodeOf(ExitOf(SIGSEGV, 89)) == ErrorCode::kWorkerCrashed);
   CHECK(CodeOf(ExitOf(SIGSEGV, 91)) == ErrorCode::kOutOfMemory);
   CHECK(CodeOf(ExitOf(SIGABRT, 49)) == ErrorCode::kWorkerCrashed);
@@ -84,7 +84,7 @@ TEST_CASE("a signal is a crash, unless the memory was nearly used up") {
   CHECK(CodeOf(ExitOf(SIGSYS)) == ErrorCode::kWorkerCrashed);
 }
 
-TEST_CASE("an exit without an answer, or with another status, is a crash") {
+TEST_CASE("an exit without an answer or with a status other than 0 is a crash") {
   CHECK(CodeOf(ExitOf(0)) == ErrorCode::kWorkerCrashed);
   CHECK(CodeOf(ExitOf(1 << 8)) == ErrorCode::kWorkerCrashed);
   SessionEnd end = AnswerOf(Failure("error"));
@@ -92,7 +92,7 @@ TEST_CASE("an exit without an answer, or with another status, is a crash") {
   CHECK(CodeOf(std::move(end)) == ErrorCode::kWorkerCrashed);
 }
 
-TEST_CASE("a worker that could not be set up is the daemon's error, not the input's") {
+TEST_CASE("a worker that could not be set up is the daemon's error, not a crash") {
   CHECK(CodeOf(ExitOf(kExitNotStarted << 8)) == ErrorCode::kUnavailable);
 }
 
@@ -112,7 +112,7 @@ TEST_CASE("an answer that can't be decoded is a crash") {
   CHECK(CodeOf(std::move(end)) == ErrorCode::kWorkerCrashed);
 }
 
-TEST_CASE("a compile failure is an output, unless memory was refused") {
+TEST_CASE("a compile failure is an output, unless memory ran out") {
   CHECK(JudgeNvrtc(AnswerOf(Failure("a.cu(1): error: no"))).ok());
   CHECK(CodeOf(AnswerOf(Failure("a.cu(1): catastrophic error: out of memory"))) ==
         ErrorCode::kOutOfMemory);
@@ -122,7 +122,7 @@ TEST_CASE("a compile failure is an output, unless memory was refused") {
         ErrorCode::kOutOfMemory);
 }
 
-TEST_CASE("any bad end after a refused allocation is out of memory") {
+TEST_CASE("any failure after a refused allocation is out of memory") {
   const auto refused = [](SessionEnd end) {
     end.exited->refused_memory = true;
     return CodeOf(std::move(end));
@@ -139,7 +139,7 @@ TEST_CASE("any bad end after a refused allocation is out of memory") {
   CHECK(JudgeNvrtc(std::move(success)).ok());
 }
 
-TEST_CASE("a success near the limit is a success") {
+TEST_CASE("a success near the memory limit stays a success") {
   CHECK(JudgeNvrtc(AnswerOf({.succeeded = true, .parts = {{ArtifactKind::kPtx, "p"}}}, 99)).ok());
 }
 

@@ -84,7 +84,7 @@ TEST_CASE("a compile failure is an output with the library's code and log") {
   CHECK(output->artifact->parts.empty());
 }
 
-TEST_CASE("crashing_compiler: a death by signal is that job's error alone") {
+TEST_CASE("crashing_compiler: a worker that a signal killed fails only its own job") {
   CompileFixture fixture;
   const Result<CompileOutput> crashed = fixture.Compile("//fake: crash");
   CHECK(CodeOf(crashed) == ErrorCode::kWorkerCrashed);
@@ -95,7 +95,7 @@ TEST_CASE("crashing_compiler: a death by signal is that job's error alone") {
   CHECK(fixture.Compile("").ok());
 }
 
-TEST_CASE("crashing_compiler: no worker is forked from the zygote of one that died by a signal") {
+TEST_CASE("crashing_compiler: the zygote of a crashed worker is replaced") {
   CompileFixture fixture;
   REQUIRE(fixture.compiler.Warm(*fixture.toolchain).ok());
   const pid_t zygote = ChildrenOf().at(0);
@@ -107,14 +107,14 @@ TEST_CASE("crashing_compiler: no worker is forked from the zygote of one that di
   CHECK_THAT(fixture.reports()[0], Contains("SIGSEGV"));
 }
 
-TEST_CASE("crashing_compiler: a recursion without end ends in a crash, not in the daemon's") {
+TEST_CASE("crashing_compiler: an endless recursion crashes the worker, not the daemon") {
   CompileFixture fixture;
   const Result<CompileOutput> output = fixture.Compile("//fake: recurse");
   CHECK(CodeOf(output) == ErrorCode::kWorkerCrashed);
   CHECK_THAT(output.error().message, Contains("SIGSEGV"));
 }
 
-TEST_CASE("hanging_compiler: a job is ended at its limit, whether it sleeps or spins") {
+TEST_CASE("hanging_compiler: a job is ended at its time limit, whether it sleeps or spins") {
   CompileFixture fixture;
   REQUIRE(fixture.compiler.Warm(*fixture.toolchain).ok());
   for (const char* source : {"//fake: hang", "//fake: spin"}) {
@@ -131,7 +131,7 @@ TEST_CASE("hanging_compiler: a job is ended at its limit, whether it sleeps or s
   CHECK(fixture.Compile("").ok());
 }
 
-TEST_CASE("exhausted_compiler: lack of memory is no compile failure, in whatever form") {
+TEST_CASE("exhausted_compiler: a lack of memory is never reported as a compile failure") {
   CompileFixture fixture;
   for (const char* source :
        {"//fake: allocate 2G", "//fake: allocate-or-abort 2G", "//fake: out-of-memory"}) {
@@ -165,7 +165,7 @@ TEST_CASE("a worker's peak memory is reported, whether it succeeds or dies") {
   CHECK(peak_of("//fake: allocate 100M\n//fake: crash") >= kAllocated);
 }
 
-TEST_CASE("a job without waiters is ended at once") {
+TEST_CASE("a running job that is cancelled is ended at once") {
   CompileFixture fixture;
   std::stop_source stop;
   std::jthread impatient([&] {
@@ -187,7 +187,7 @@ TEST_CASE("a job that is cancelled before its start is never compiled") {
   CHECK(CodeOf(output) == ErrorCode::kCancelled);
 }
 
-TEST_CASE("a background job's worker has idle priority, another's the normal one") {
+TEST_CASE("a background job's worker has idle priority, other workers have normal priority") {
   CompileFixture fixture;
   const auto policy_of = [&](bool background) {
     const std::string gate = background ? "background" : "other";
@@ -205,7 +205,7 @@ TEST_CASE("a background job's worker has idle priority, another's the normal one
   CHECK(policy_of(false) == SCHED_OTHER);
 }
 
-TEST_CASE("a worker's bytes are an answer only as one frame and after a regular exit") {
+TEST_CASE("a worker's output is an answer only if it is one frame before a normal exit") {
   CompileFixture fixture;
   for (const char* source :
        {"//fake: flood", "//fake: say CCRF", "//fake: exit 0", "//fake: exit 3"}) {
@@ -269,7 +269,7 @@ TEST_CASE("two toolchains have a zygote each") {
   CHECK(refused->native_code == 5);
 }
 
-TEST_CASE("no end of a job leaves a process or a descriptor behind") {
+TEST_CASE("a job leaves no process or descriptor behind, however it ends") {
   CompileFixture fixture;
   REQUIRE(fixture.Compile("").ok());
   const size_t descriptors = OpenDescriptors();
@@ -289,24 +289,24 @@ TEST_CASE("no end of a job leaves a process or a descriptor behind") {
   CHECK(ChildrenOf(ChildrenOf()[0]).size() <= 1);
 }
 
-TEST_CASE("a spare worker has nothing of the previous job open", "[root]") {
+TEST_CASE("a spare worker has no descriptor of the previous job open", "[root]") {
   RequireRoot();  // only root can inspect a process that is not dumpable
   CompileFixture fixture;
   REQUIRE(fixture.Compile("").ok());
   const pid_t zygote = ChildrenOf().at(0);
   REQUIRE(WaitForChildren(zygote, 1));
-  // The zygote also has the daemon's socket, its signals and one end of the pair; the other process
-  // has the other end.
+  // The zygote also has the daemon's socket, its signal descriptor and one end of a socket pair.
+  // The spare worker has the other end.
   const auto only_its_own = [&] {
     return OpenDescriptors(ChildrenOf(zygote).at(0)) == OpenDescriptors(zygote) - 2;
   };
-  // Both close their descriptors after some time.
+  // Both close the job's descriptors after some time.
   const Clock::time_point until = Clock::now() + std::chrono::seconds(20);
   while (!only_its_own() && Clock::now() < until) std::this_thread::yield();
   CHECK(only_its_own());
 }
 
-TEST_CASE("a job runs in the spare worker, or in another if that died") {
+TEST_CASE("a job runs in the spare worker, or in a new worker if the spare one died") {
   CompileFixture fixture;
   REQUIRE(fixture.Compile("").ok());
   const pid_t zygote = ChildrenOf().at(0);
@@ -348,7 +348,7 @@ void Write(const PchDraft& draft, const std::string& text) {
   REQUIRE(write(draft.fd(), text.data(), text.size()) == static_cast<ssize_t>(text.size()));
 }
 
-TEST_CASE("each worker reads a written header from its beginning, and none can change it") {
+TEST_CASE("each worker reads a precompiled header from its beginning and can't change it") {
   PchDraft draft = Make();
   Write(draft, "parsed");
   const auto sealed = Sealed(std::move(draft));
@@ -364,7 +364,7 @@ TEST_CASE("each worker reads a written header from its beginning, and none can c
   }
 }
 
-TEST_CASE("a sealed header can't be changed through an older descriptor") {
+TEST_CASE("a sealed precompiled header can't be changed through an older descriptor") {
   PchDraft draft = Make();
   Write(draft, "parsed");
   const FileDescriptor kept(fcntl(draft.fd(), F_DUPFD_CLOEXEC, 0));
@@ -375,7 +375,7 @@ TEST_CASE("a sealed header can't be changed through an older descriptor") {
         (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL));
 }
 
-TEST_CASE("a precompiled header that something may still write is refused") {
+TEST_CASE("a precompiled header with a writable mapping is refused") {
   PchDraft draft = Make();
   Write(draft, "parsed");
   void* const mapped = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, draft.fd(), 0);
@@ -387,14 +387,14 @@ TEST_CASE("a precompiled header that something may still write is refused") {
   munmap(mapped, 4096);
 }
 
-TEST_CASE("a compiler that wrote nothing has made no header") {
+TEST_CASE("a precompiled header without contents is refused") {
   const auto sealed = Make().Seal(nullptr);
   REQUIRE_FALSE(sealed.ok());
   CHECK(sealed.error().code == ErrorCode::kUnavailable);
   CHECK_THAT(sealed.error().message, Contains("wrote no precompiled header"));
 }
 
-TEST_CASE("a header counts its length, or its disk blocks if these are more") {
+TEST_CASE("the size of a precompiled header is its length, or its blocks if these are more") {
   PchDraft sparse = Make();
   REQUIRE(ftruncate(sparse.fd(), 3 * kMiB) == 0);
   CHECK(Sealed(std::move(sparse))->bytes() >= 3 * kMiB);
@@ -404,7 +404,7 @@ TEST_CASE("a header counts its length, or its disk blocks if these are more") {
   CHECK(Sealed(std::move(behind_its_end))->bytes() >= 3 * kMiB);
 }
 
-TEST_CASE("a header is useless without the zygote of its writer") {
+TEST_CASE("a precompiled header is unusable without the zygote of its writer") {
   PchDraft draft = Make();
   Write(draft, "parsed");
   const auto sealed = Sealed(std::move(draft));

@@ -19,7 +19,7 @@ using Catch::Matchers::Contains;
 using cccl_cache::ArtifactKind;
 using Clock = std::chrono::steady_clock;
 
-/// One job of the fake compiler with its own files, under an -I that exists only there.
+/// Runs jobs of the fake compiler. Their include directory exists only in `files`.
 struct Scene {
   Scene() { files->AddFile("/cccl-root-1/a.h", "alpha"); }
 
@@ -57,7 +57,7 @@ TEST_CASE("a compiler reads files from the daemon") {
              Contains("b.h: absent") && Contains("nowhere: absent"));
 }
 
-TEST_CASE("each name is asked for once in a job, as the compiler spelled it") {
+TEST_CASE("a job asks for each name once, and keeps \"..\" in names") {
   Scene scene;
   scene.Ptx(
       "//fake: stat /cccl-root-1/a.h\n//fake: open /cccl-root-1/./a.h\n"
@@ -66,7 +66,7 @@ TEST_CASE("each name is asked for once in a job, as the compiler spelled it") {
         std::vector<std::string>{"/cccl-root-1/a.h", "/cccl-root-1/x/../a.h", "/cccl-work/b.h"});
 }
 
-TEST_CASE("a job without questions asks nothing") {
+TEST_CASE("a job that opens no file asks nothing") {
   Scene scene;
   CHECK(scene.Compile("").ok());
   CHECK(scene.files->asked().empty());
@@ -81,7 +81,7 @@ TEST_CASE("the toolchain's own headers are not asked for") {
   CHECK(scene.files->asked() == std::vector<std::string>{include + "/../lib"});
 }
 
-TEST_CASE("large files arrive whole, whatever packets they come in") {
+TEST_CASE("files of any size arrive whole") {
   Scene scene;
   const size_t first = BytesInFirstPacket(UINT64_MAX);
   const size_t next = BytesInNextPacket(UINT64_MAX);
@@ -98,7 +98,7 @@ TEST_CASE("large files arrive whole, whatever packets they come in") {
   CHECK_THAT(ptx, Contains("xend"));
 }
 
-TEST_CASE("an error about a file is the job's error, unchanged") {
+TEST_CASE("the error of a file becomes the job's error, unchanged") {
   Scene scene;
   for (const ErrorCode code :
        {ErrorCode::kFilesNeeded, ErrorCode::kDenied, ErrorCode::kUnavailable}) {
@@ -114,7 +114,7 @@ TEST_CASE("an error about a file is the job's error, unchanged") {
   CHECK(scene.Compile("").ok());
 }
 
-TEST_CASE("hanging_disk: a job ends by its deadline, and the error has the awaited name") {
+TEST_CASE("hanging_disk: a job ends at its deadline, and the error names the awaited file") {
   Scene scene;
   REQUIRE(scene.fixture.compiler.Warm(*scene.fixture.toolchain).ok());
   scene.files->HangAt("/cccl-root-1/a.h");
@@ -131,7 +131,7 @@ TEST_CASE("hanging_disk: a job ends by its deadline, and the error has the await
   CHECK(scene.NothingHangs());
 }
 
-TEST_CASE("hanging_disk: a job without waiters ends at once") {
+TEST_CASE("hanging_disk: a cancelled job ends at once") {
   Scene scene;
   scene.files->HangAt("/cccl-root-1/a.h");
   std::stop_source stop;
@@ -147,7 +147,7 @@ TEST_CASE("hanging_disk: a job without waiters ends at once") {
   CHECK(scene.NothingHangs());
 }
 
-TEST_CASE("hanging_disk: a user with hung reads may ask for no more files, others may") {
+TEST_CASE("hanging_disk: a user with the maximum of hung reads gets no files; other users do") {
   Scene scene;
   REQUIRE(scene.fixture.compiler.Warm(*scene.fixture.toolchain).ok());
   scene.files->HangAt("/cccl-root-1/a.h");
@@ -172,7 +172,7 @@ TEST_CASE("hanging_disk: a user with hung reads may ask for no more files, other
   CHECK(scene.Compile("//fake: stat /cccl-root-1/b.h").ok());
 }
 
-TEST_CASE("a compiler that was taken over can't send an invalid question") {
+TEST_CASE("a compromised compiler that sends invalid questions fails its job") {
   Scene scene;
   for (const char* source :
        {"//fake: stat /cccl-root-1/a.h\n//fake: flood",
@@ -185,7 +185,7 @@ TEST_CASE("a compiler that was taken over can't send an invalid question") {
   CHECK(scene.Compile("").ok());
 }
 
-TEST_CASE("no end of a job with files leaves a descriptor or a thread behind") {
+TEST_CASE("a job with files leaves no descriptor or thread behind, however it ends") {
   Scene scene;
   REQUIRE(scene.Compile("#include <a.h>\n").ok());
   const size_t descriptors = OpenDescriptors();

@@ -33,11 +33,11 @@ using std::chrono::milliseconds;
 
 constexpr uint64_t kMaxReply = 120'000;
 
-/// The test plays zygote and worker: it sends everything before the session reads.
+/// Acts as the zygote and the worker. Most tests send all messages before the session reads.
 class Stage {
  public:
   Stage() {
-    pid_ = fork();  // before the sockets, which it must not keep open
+    pid_ = fork();  // before the sockets are made, so that the child does not keep them open
     if (pid_ == 0) {
       for (;;) pause();
     }
@@ -76,8 +76,8 @@ class Stage {
     WorkerSession session(std::move(sockets), ReplyBuffer(kMaxReply), files);
     return session.Run(event.fd(), WorkerSession::Clock::now() + limit);
   }
-  /// Returns whether the worker was killed. Exact once the session has ended, because the signal
-  /// has been sent by then.
+  /// Returns whether the worker was killed. Exact after the end of the session, which sends the
+  /// signal before it ends.
   [[nodiscard]] bool Killed() const { return WaitReadable(pidfd.get(), milliseconds(10'000)); }
   [[nodiscard]] bool Running() const { return !WaitReadable(pidfd.get(), milliseconds(0)); }
 
@@ -90,7 +90,7 @@ class Stage {
   pid_t pid_ = -1;
 };
 
-TEST_CASE("an answer counts once the zygote reports the worker's death") {
+TEST_CASE("an answer is accepted once the zygote has reported the worker's exit") {
   Stage stage;
   stage.SaySpawned();
   stage.WriteFrame("payload");
@@ -104,7 +104,7 @@ TEST_CASE("an answer counts once the zygote reports the worker's death") {
   CHECK(stage.Running());
 }
 
-TEST_CASE("an answer that is still in the socket when its worker is dead is read to its end") {
+TEST_CASE("an answer that is still in the socket after the worker's exit is read whole") {
   Stage stage;
   stage.SaySpawned();
   stage.WriteFrame(std::string(kMaxReply, 'x'));
@@ -114,7 +114,7 @@ TEST_CASE("an answer that is still in the socket when its worker is dead is read
   CHECK(end.payload->size() == kMaxReply);
 }
 
-TEST_CASE("half a reply is refused") {
+TEST_CASE("an incomplete reply is refused") {
   Stage stage;
   stage.SaySpawned();
   stage.Write(EncodeFrameHeader(8) + "half");
@@ -136,7 +136,7 @@ TEST_CASE("a worker that sends more than its answer is ended") {
   CHECK(stage.Killed());
 }
 
-TEST_CASE("an answer over the bound is not read") {
+TEST_CASE("an answer over the maximum size is refused") {
   Stage stage;
   stage.SaySpawned();
   stage.WriteFrame(std::string(kMaxReply + 1, 'x'));
@@ -148,7 +148,7 @@ TEST_CASE("an answer over the bound is not read") {
   CHECK_THAT(end.refusal->message, Contains("120001") && Contains("120000"));
 }
 
-TEST_CASE("a zygote that dies takes the job with it, and the worker is killed") {
+TEST_CASE("the death of a zygote ends the job, and the worker is killed") {
   Stage stage;
   stage.SaySpawned();
   stage.zygote.Close();
@@ -158,7 +158,7 @@ TEST_CASE("a zygote that dies takes the job with it, and the worker is killed") 
   CHECK(stage.Killed());
 }
 
-TEST_CASE("a zygote that can't fork is not given up") {
+TEST_CASE("a zygote that can't fork does not count as lost") {
   Stage stage;
   stage.Say(SpawnFailed{"fork: no"});
   const SessionEnd end = stage.Run();
@@ -167,19 +167,19 @@ TEST_CASE("a zygote that can't fork is not given up") {
   CHECK_FALSE(end.zygote_lost);
 }
 
-TEST_CASE("a worker without a handle is not accepted") {
+TEST_CASE("a zygote that reports a worker without a pidfd counts as lost") {
   Stage stage;
   stage.Say(Spawned{1});
   CHECK(stage.Run().cause == Cause::kZygoteLost);
 }
 
-TEST_CASE("an invalid status gives up the zygote") {
+TEST_CASE("a zygote that sends an invalid status counts as lost") {
   Stage stage;
   REQUIRE(SendPacket(stage.zygote.get(), "nonsense").ok());
   CHECK(stage.Run().cause == Cause::kZygoteLost);
 }
 
-TEST_CASE("a worker that is reported only after the stop is killed") {
+TEST_CASE("a worker that is reported after the cancellation is killed") {
   Stage stage;
   std::stop_source stop;
   stop.request_stop();
@@ -190,7 +190,7 @@ TEST_CASE("a worker that is reported only after the stop is killed") {
   CHECK(stage.Killed());
 }
 
-TEST_CASE("the first reason for an end counts") {
+TEST_CASE("the first cause of a session's end is kept") {
   Stage stage;
   stage.SaySpawned();
   stage.zygote.Close();
@@ -203,8 +203,8 @@ TEST_CASE("the first reason for an end counts") {
 
 enum class Lack { kNothing, kThreads, kDescriptors };
 
-/// A worker's end of the files socket, and the service at the other end, which starts without what
-/// the process lacks.
+/// A worker's end of the files socket, and the file service at the other end. The service starts
+/// while the process can't get more threads or descriptors, if `lack` says so.
 struct Questions {
   explicit Questions(Lack lack = Lack::kNothing) {
     int fds[2];
@@ -224,7 +224,7 @@ struct Questions {
   std::unique_ptr<FileService> service;
 };
 
-TEST_CASE("an answer before the reply to a file question does not count") {
+TEST_CASE("a worker's answer is refused while its file question is open") {
   Stage stage;
   Questions questions;
   questions.files->HangAt("/a.h");
@@ -243,7 +243,7 @@ TEST_CASE("an answer before the reply to a file question does not count") {
   questions.files->Release();
 }
 
-TEST_CASE("a refused file ends the worker, whatever it answers") {
+TEST_CASE("a refused file ends the worker, whatever the worker answers") {
   Stage stage;
   Questions questions;
   questions.files->Refuse("/a.h", Error{ErrorCode::kFilesNeeded, "ask the client"});
@@ -260,7 +260,7 @@ TEST_CASE("a refused file ends the worker, whatever it answers") {
   CHECK_FALSE(end.files_in_use);
 }
 
-TEST_CASE("a job without questions does not fail if no files can be served") {
+TEST_CASE("a job without file questions succeeds even if no files can be served") {
   for (const Lack lack : {Lack::kThreads, Lack::kDescriptors}) {
     CAPTURE(static_cast<int>(lack));
     Stage stage;
@@ -274,7 +274,7 @@ TEST_CASE("a job without questions does not fail if no files can be served") {
   }
 }
 
-TEST_CASE("if no files can be served, the first question ends the job with the reason") {
+TEST_CASE("if no files can be served, the first file question ends the job with the reason") {
   const auto [lack, reason] = GENERATE(std::pair(Lack::kThreads, "can't start a thread"),
                                        std::pair(Lack::kDescriptors, "descriptors"));
   const bool answers = GENERATE(false, true);
@@ -292,7 +292,7 @@ TEST_CASE("if no files can be served, the first question ends the job with the r
   CHECK_FALSE(end.payload.has_value());
 }
 
-TEST_CASE("the files are not asked after the end of the session") {
+TEST_CASE("no file is looked up after the end of the session") {
   Stage stage;
   Questions questions;
   stage.SaySpawned();

@@ -41,7 +41,7 @@ TEST_CASE("a loaded toolchain is listed with its memory and its jobs") {
   CHECK_FALSE(zygotes[0].apart);
 }
 
-TEST_CASE("the sandbox is announced without the pool's lock") {
+TEST_CASE("the sandbox is announced while the pool is not locked") {
   CompileFixture* in_use = nullptr;
   int announced = 0;
   CompileFixture fixture({.announce_sandbox = [&](const ZygoteReady&) {
@@ -68,7 +68,7 @@ TEST_CASE("a zygote killed between two jobs is replaced and reported") {
   CHECK_THAT(fixture.reports()[0], Contains("ended unexpectedly"));
 }
 
-TEST_CASE("a zygote killed during a job takes its worker along, and a fresh one does the job") {
+TEST_CASE("the job of a zygote that is killed is run again by a new zygote") {
   CompileFixture fixture;
   std::jthread killer([&] {
     CHECK(fixture.toolkit->WaitForArrivals("gate", 1));
@@ -104,7 +104,7 @@ TEST_CASE("a replaced zygote lives on until its last job has ended") {
   CHECK(ChildrenOf().size() == 1);
 }
 
-TEST_CASE("the zygote of a toolchain that is gone ends") {
+TEST_CASE("the zygote of a removed toolchain ends") {
   CompileFixture fixture;
   REQUIRE(fixture.Compile("").ok());
   fixture.compiler.KeepOnly(std::vector{fixture.toolchain});
@@ -125,9 +125,7 @@ bool IsChild(pid_t pid) { return std::ranges::count(ChildrenOf(), pid) == 1; }
 constexpr uid_t kMallory = 1001;
 constexpr uid_t kAnn = 1002;
 
-TEST_CASE(
-    "a user that crashed a compile gets separate zygotes, and its next crashes cost others "
-    "nothing") {
+TEST_CASE("a user with a crashed compile gets separate zygotes, so later crashes spare others") {
   CompileFixture fixture;
   CHECK_FALSE(CompilesFor(fixture, kMallory, "//fake: crash"));
   REQUIRE(CompilesFor(fixture, kAnn));
@@ -140,7 +138,7 @@ TEST_CASE(
   CHECK(ChildrenOf().size() == 2);
 }
 
-TEST_CASE("a user that crashed a compile long ago uses the shared zygote") {
+TEST_CASE("a user whose last crash is long ago uses the shared zygote") {
   CompileFixture fixture({.kept_apart = std::chrono::milliseconds(0)});
   CHECK_FALSE(CompilesFor(fixture, kMallory, "//fake: crash"));
   REQUIRE(CompilesFor(fixture, kMallory));
@@ -149,7 +147,7 @@ TEST_CASE("a user that crashed a compile long ago uses the shared zygote") {
   CHECK(ChildrenOf() == std::vector{shared});
 }
 
-TEST_CASE("accounts that are kept apart share two zygotes, besides those of others") {
+TEST_CASE("all accounts that are kept apart share two zygotes") {
   CompileFixture fixture({.zygotes = 1});
   for (const uid_t user : {kMallory, kMallory + 10, kMallory + 20}) {
     CHECK_FALSE(CompilesFor(fixture, user, "//fake: crash"));
@@ -163,7 +161,7 @@ TEST_CASE("accounts that are kept apart share two zygotes, besides those of othe
   CHECK(IsChild(shared));
 }
 
-TEST_CASE("no more toolchains stay loaded than allowed") {
+TEST_CASE("the number of loaded toolchains is bounded") {
   CompileFixture fixture({.zygotes = 1});
   CompileFixture other({}, 12);
   REQUIRE(fixture.Compile("").ok());
@@ -181,7 +179,7 @@ TEST_CASE("no zygote outlives its pool") {
   CHECK(ChildrenOf().empty());
 }
 
-TEST_CASE("a toolchain that can't be loaded is an error that says why") {
+TEST_CASE("the error of a toolchain that can't be loaded names the library") {
   CompileFixture fixture;
   std::filesystem::remove(fixture.toolkit->root() + "/lib/libnvrtc.so.13");
   const Status warmed = fixture.compiler.Warm(*fixture.toolchain);
@@ -191,7 +189,7 @@ TEST_CASE("a toolchain that can't be loaded is an error that says why") {
   CHECK(ChildrenOf().empty());
 }
 
-TEST_CASE("an unusable worker executable is an error that names it") {
+TEST_CASE("the error of an unusable worker executable names it") {
   CompileFixture fixture;
   WorkerCompiler missing("/nonexistent/cccl-cached-worker", {}, [](std::string_view) {});
   const Result<CompileOutput> output =
@@ -224,7 +222,7 @@ TEST_CASE("loading a toolchain counts against the time of the job that waits for
   CHECK(ChildrenOf().empty());
 }
 
-TEST_CASE("a job waits for a toolchain that another job loads until its own timeout at most") {
+TEST_CASE("a job waits at most until its timeout for a toolchain that is being loaded") {
   CompileFixture fixture;
   WorkerCompiler silent(MakeSilentWorker(fixture), {.start_deadline = std::chrono::minutes(2)},
                         [](std::string_view) {});
@@ -241,7 +239,7 @@ TEST_CASE("a job waits for a toolchain that another job loads until its own time
   CHECK(output.error().code == ErrorCode::kTimedOut);
 }
 
-TEST_CASE("a job without time left at its beginning ends at once") {
+TEST_CASE("a job that starts without time left ends at once") {
   CompileFixture fixture;
   REQUIRE(fixture.Compile("").ok());
   CompileLimits limits = CompileFixture::SmallLimits();
@@ -251,7 +249,7 @@ TEST_CASE("a job without time left at its beginning ends at once") {
   CHECK(output.error().code == ErrorCode::kTimedOut);
 }
 
-TEST_CASE("an executable that is no worker is an error, not a wait") {
+TEST_CASE("a worker executable that exits at once is an error with its exit status") {
   CompileFixture fixture;
   WorkerCompiler other("/bin/false", {}, [](std::string_view) {});
   const Status warmed = other.Warm(*fixture.toolchain);

@@ -8,7 +8,7 @@ namespace command_line_test {
 
 using namespace cccl_cache::daemon;
 
-TEST_CASE("flags are taken in both spellings") {
+TEST_CASE("a flag's value follows a blank or an equals sign") {
   const auto parsed = ParseCommandLine({"--jobs", "3", "--log-level=debug", "--print-config"});
   REQUIRE(parsed.ok());
   CHECK(parsed->print_config);
@@ -18,7 +18,7 @@ TEST_CASE("flags are taken in both spellings") {
   CHECK(parsed->assignments[1].origin == "flag --jobs");
 }
 
-TEST_CASE("a list collects every flag; any other setting takes the last") {
+TEST_CASE("a repeated flag extends a list; any other setting has the last value") {
   const auto parsed = ParseCommandLine(
       {"--toolchain-root", "/a", "--toolchain-root", "/b", "--jobs", "1", "--jobs", "2"});
   REQUIRE(parsed.ok());
@@ -27,7 +27,7 @@ TEST_CASE("a list collects every flag; any other setting takes the last") {
   CHECK(parsed->assignments[1].texts == std::vector<std::string>{"2"});
 }
 
-TEST_CASE("a relative path is taken from the working directory") {
+TEST_CASE("a relative path is resolved in the working directory") {
   const auto parsed = ParseCommandLine({"--socket", "here/../s", "--config", "c.toml"});
   REQUIRE(parsed.ok());
   CHECK(parsed->assignments[0].texts[0].front() == '/');
@@ -35,7 +35,7 @@ TEST_CASE("a relative path is taken from the working directory") {
   CHECK(parsed->config_file.front() == '/');
 }
 
-TEST_CASE("an address in place of a socket's path is refused with the way out") {
+TEST_CASE("an address instead of a socket's path is refused with the correct form") {
   const auto parsed = ParseCommandLine({"--socket", "unix:///run/s"});
   REQUIRE(parsed.ok());
   Configuration configuration;

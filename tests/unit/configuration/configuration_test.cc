@@ -10,7 +10,7 @@ namespace configuration_test {
 
 using namespace cccl_cache::daemon;
 
-TEST_CASE("root serves the node with system-wide directories") {
+TEST_CASE("root's daemon has system-wide directories") {
   Surroundings root;
   root.environment = {{"XDG_RUNTIME_DIR", "/run/user/0"}, {"HOME", "/root"}};
   const Configuration configuration = DefaultConfiguration(root);
@@ -20,7 +20,7 @@ TEST_CASE("root serves the node with system-wide directories") {
   CHECK(DefaultConfigFile(root) == "/etc/cccl-cached/config.toml");
 }
 
-TEST_CASE("the system service serves the node as an unprivileged user") {
+TEST_CASE("an unprivileged user's system service has system-wide directories") {
   Surroundings service;
   service.uid = 990;
   service.environment = {{"STATE_DIRECTORY", "/var/lib/cccl-cached:/var/lib/other"}};
@@ -36,7 +36,7 @@ TEST_CASE("the system service serves the node as an unprivileged user") {
   CHECK(DefaultConfigFile(service) == "/etc/other/config.toml");
 }
 
-TEST_CASE("a user gets separate places") {
+TEST_CASE("a user's daemon has the user's own directories") {
   Surroundings user;
   user.uid = 1000;
   user.processors = 12;
@@ -54,7 +54,7 @@ TEST_CASE("a user gets separate places") {
   CHECK(DefaultConfigFile(user) == "/config/cccl-cached/config.toml");
 }
 
-TEST_CASE("a user's service manager makes a private service") {
+TEST_CASE("a service of a user's service manager has a private socket") {
   Surroundings user;
   user.uid = 1000;
   user.environment = {{"XDG_RUNTIME_DIR", "/run/user/1000"},
@@ -63,7 +63,7 @@ TEST_CASE("a user's service manager makes a private service") {
   CHECK(DefaultConfiguration(user).socket_mode == 0600);
 }
 
-TEST_CASE("a user without XDG_RUNTIME_DIR has a socket below the home") {
+TEST_CASE("without XDG_RUNTIME_DIR a user's socket is below the home directory") {
   Surroundings user;
   user.uid = 1000;
   user.environment = {{"HOME", "/home/ann"}};
@@ -72,7 +72,7 @@ TEST_CASE("a user without XDG_RUNTIME_DIR has a socket below the home") {
   CHECK(configuration.socket_mode == 0600);
 }
 
-TEST_CASE("a user without XDG_RUNTIME_DIR and home has no socket, and none in /tmp") {
+TEST_CASE("without XDG_RUNTIME_DIR and HOME a user has no socket, even in /tmp") {
   Surroundings user;
   user.uid = 1000;
   user.environment = {{"TMPDIR", "/tmp"}};

@@ -94,7 +94,7 @@ TEST_CASE("a bad value's error names its place and the accepted values") {
   CHECK(ErrorOf(Load({}, user)).find("environment CCCL_CACHED_LOG_LEVEL: \"\"") == 0);
 }
 
-TEST_CASE("an unknown variable with our prefix is an error, others are ignored") {
+TEST_CASE("an unknown variable with the daemon's prefix is an error, others are ignored") {
   Surroundings user = User();
   user.environment["CCCL_CACHE_SOCKET"] = "/s";
   CHECK(Load({}, user).ok());
@@ -124,7 +124,7 @@ TEST_CASE("a named file must exist; the default one need not") {
   CHECK(Load({}, root)->values.builds.slots == 7);
 }
 
-TEST_CASE("without a place for the socket or the state the daemon can't start") {
+TEST_CASE("a configuration without a socket or a state directory is incomplete") {
   Surroundings nobody;
   nobody.uid = 1000;
   auto loaded = Load({}, nobody);
@@ -139,7 +139,7 @@ TEST_CASE("without a place for the socket or the state the daemon can't start") 
   CHECK(CheckComplete(*Load({}, User()), User()).ok());
 }
 
-TEST_CASE("the printed configuration is an equal configuration file") {
+TEST_CASE("the printed configuration can be loaded and is equal") {
   const auto loaded =
       Load({"--toolchain-root", "/a", "--jobs", "5", "--socket-mode", "0640"}, User());
   REQUIRE(loaded.ok());
@@ -184,7 +184,7 @@ std::string TomlFileErrorOf(const TemporaryFile& file) {
 
 }  // namespace
 
-TEST_CASE("a file gives its settings with their lines") {
+TEST_CASE("settings from a file have their line numbers") {
   const TemporaryFile file(
       "# comment\nsocket = \"/s\"\n\njobs = 3\ntoolchain_root = [\"/a\", \"/b\"]\n");
   const auto assignments = ReadTomlFile(file.path());
@@ -207,7 +207,7 @@ TEST_CASE("an empty file sets nothing") {
   CHECK(assignments->empty());
 }
 
-TEST_CASE("an unknown key names its line and the nearest known key") {
+TEST_CASE("the error of an unknown key names its line and the nearest known key") {
   const TemporaryFile file("jobs = 3\nsocket_mod = \"0600\"\n");
   CHECK(TomlFileErrorOf(file) ==
         file.path() + ":2: unknown key socket_mod; did you mean socket_mode?");
@@ -224,7 +224,7 @@ TEST_CASE("the error of a value of the wrong type names its line and the right f
   CHECK(TomlFileErrorOf(table).find(":1: jobs: write a number") != std::string::npos);
 }
 
-TEST_CASE("a file that is not TOML names the line") {
+TEST_CASE("the error of a file that is not TOML names the line") {
   const TemporaryFile file("jobs = 3\nsocket = /run\n");
   CHECK(TomlFileErrorOf(file).find(file.path() + ":2: ") == 0);
 }
@@ -239,7 +239,7 @@ TEST_CASE("a size or a time without quotes is an error that shows how to write i
   CHECK_THAT(TomlFileErrorOf(other), !Catch::Matchers::Contains("quotes: "));
 }
 
-TEST_CASE("a file that can't be read says why") {
+TEST_CASE("the error of a file that can't be read has the reason") {
   const auto missing = ReadTomlFile("/nonexistent/config.toml");
   REQUIRE_FALSE(missing.ok());
   CHECK(missing.error().message.find("No such file") != std::string::npos);
@@ -248,7 +248,7 @@ TEST_CASE("a file that can't be read says why") {
   CHECK(directory.error().message.find("directory") != std::string::npos);
 }
 
-TEST_CASE("a configuration that others than root and this user can write is refused") {
+TEST_CASE("a configuration file that other users can write is refused") {
   const TemporaryFile file("jobs = 3\n");
   REQUIRE(chmod(file.path().c_str(), 0644) == 0);
   CHECK(Load({"--config", file.path()}, User()).ok());
@@ -257,7 +257,7 @@ TEST_CASE("a configuration that others than root and this user can write is refu
         std::string::npos);
 }
 
-TEST_CASE("a configuration of another user is refused", "[root]") {
+TEST_CASE("a configuration file of another user is refused", "[root]") {
   RequireRoot();
   const TemporaryFile file("jobs = 3\n");
   REQUIRE(chown(file.path().c_str(), 54'321, 0) == 0);

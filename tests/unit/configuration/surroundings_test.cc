@@ -18,7 +18,7 @@ TEST_CASE("a variable that is not set is empty") {
   CHECK(surroundings.Variable("HOM").empty());
 }
 
-TEST_CASE("a value keeps its equals signs, and an empty one is there") {
+TEST_CASE("a variable's value may be empty or contain equals signs") {
   setenv("CCCL_CACHED_TEST_A", "b=c", 1);
   setenv("CCCL_CACHED_TEST_EMPTY", "", 1);
   const Surroundings surroundings = Surroundings::OfThisProcess();
@@ -40,7 +40,7 @@ TEST_CASE("an invalid entry of the environment is skipped") {
   CHECK(surroundings.Variable("A") == "1");
 }
 
-TEST_CASE("the processors are those that this process may run on") {
+TEST_CASE("only processors that this process may run on are counted") {
   cpu_set_t before;
   REQUIRE(sched_getaffinity(0, sizeof(before), &before) == 0);
   CHECK(Surroundings::OfThisProcess().processors == static_cast<uint64_t>(CPU_COUNT(&before)));

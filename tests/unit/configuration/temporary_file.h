@@ -9,7 +9,7 @@
 
 namespace cccl_cache::daemon {
 
-/// A configuration file in a directory of its own, removed with it at the end.
+/// A configuration file in a temporary directory.
 class TemporaryFile {
  public:
   explicit TemporaryFile(std::string_view text) : path_(directory_.Write("config.toml", text)) {}

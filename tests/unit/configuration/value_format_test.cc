@@ -38,7 +38,7 @@ TEST_CASE("a size may be auto if the daemon can determine it") {
   }
 }
 
-TEST_CASE("a memory limit of a compile below the minimum is refused with the minimum") {
+TEST_CASE("the error of a compile memory limit below the minimum names the minimum") {
   CHECK(*CompileMemoryFormat::Parse("96MiB") == 96ull << 20);
   CHECK(*CompileMemoryFormat::Parse("4GiB") == 4ull << 30);
   for (const char* bad : {"98303KiB", "36MiB", "1B"}) {
@@ -49,7 +49,7 @@ TEST_CASE("a memory limit of a compile below the minimum is refused with the min
   CHECK_FALSE(CompileMemoryFormat::Parse("4").ok());
 }
 
-TEST_CASE("a span of time needs a unit") {
+TEST_CASE("a duration needs a unit") {
   CHECK(*DurationFormat::Parse("90s") == 90s);
   CHECK(*DurationFormat::Parse("250ms") == 250ms);
   CHECK(*DurationFormat::Parse("2h") == 2h);
@@ -76,7 +76,7 @@ TEST_CASE("a count is a whole number above zero") {
   }
 }
 
-TEST_CASE("a wrong number of threads is refused with the range") {
+TEST_CASE("the error of a wrong number of threads has the valid range") {
   CHECK(*ThreadCountFormat::Parse("1024") == 1024);
   for (const char* bad : {"0", "1025", "100000", "1000000001", "some"}) {
     INFO(bad);
@@ -98,14 +98,14 @@ TEST_CASE("a path must be absolute") {
   CHECK_FALSE(PathFormat::Parse("").ok());
 }
 
-TEST_CASE("a wrong choice is refused with the right ones") {
+TEST_CASE("the error of a wrong choice lists the valid choices") {
   CHECK(*LogLevelFormat::Parse("debug") == LogLevel::kDebug);
   CHECK(*LogFormatFormat::Parse("json") == LogFormat::kJson);
   CHECK(LogLevelFormat::Parse("loud").error().message ==
         "\"loud\" is none of: error, warning, info, debug");
 }
 
-TEST_CASE("a shown value is read back as the same value") {
+TEST_CASE("a shown value can be parsed and is the same value") {
   for (const uint64_t size : {1ull, 1000ull, 1024ull, 4ull << 30, (4ull << 30) + 1, 3ull << 40}) {
     CHECK(*SizeFormat::Parse(SizeFormat::Show(size)) == size);
   }

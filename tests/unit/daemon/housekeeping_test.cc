@@ -14,7 +14,7 @@
 namespace cccl_cache::daemon::housekeeping_test {
 namespace {
 
-/// Keeps facts in memory. Thread-safe.
+/// A MetaStore in memory. Thread-safe.
 class Facts final : public MetaStore {
  public:
   std::optional<std::string> GetMeta(std::string_view name) override {
@@ -35,7 +35,7 @@ class Facts final : public MetaStore {
   std::map<std::string, std::string, std::less<>> facts_;
 };
 
-/// One run of a daemon after another over the same facts.
+/// The housekeeping of one run of a daemon. Several runs may share `facts`.
 struct Run {
   explicit Run(Facts& facts)
       : housekeeping({.toolchains = toolchains,
@@ -53,7 +53,7 @@ struct Run {
                           },
                       .look_at_shelves = [] {}}) {}
 
-  /// Waits until the last reported problem has these words, or has them no longer.
+  /// Waits until the last reported problem contains `words` or, if not `holds`, does not.
   [[nodiscard]] bool Tells(std::string_view words, bool holds = true) {
     return WaitUntil([&] {
       const std::lock_guard lock(mutex);
@@ -61,7 +61,7 @@ struct Run {
     });
   }
 
-  FakeToolchains toolchains;  // it has none
+  FakeToolchains toolchains;  // without a toolchain
   WorkerCompiler compiler{"/no/worker", {}, [](std::string_view) {}};
   Statistics statistics;
   EvictionLog eviction_log;
@@ -84,7 +84,7 @@ TEST_CASE("counters continue from the last run") {
   CHECK(next.statistics.Get(Counter::kBuilds) == 5);
 }
 
-TEST_CASE("the cause of an eviction is known to the next run") {
+TEST_CASE("the cause of an eviction is known after a restart") {
   Facts facts;
   {
     Run run(facts);
@@ -96,12 +96,12 @@ TEST_CASE("the cause of an eviction is known to the next run") {
   CHECK(eviction->cause == EvictionCause::kCorrupt);
 }
 
-TEST_CASE("a daemon without a toolchain has a problem") {
+TEST_CASE("a daemon without a toolchain reports a problem") {
   Facts facts;
   CHECK(Run(facts).Tells("no toolchain"));
 }
 
-TEST_CASE("a store that can't be written is a problem for as long as it lasts") {
+TEST_CASE("a store that can't be written is a problem until it can") {
   Facts facts;
   Run run(facts);
   run.store_fails = true;
@@ -112,7 +112,7 @@ TEST_CASE("a store that can't be written is a problem for as long as it lasts") 
   CHECK(run.Tells("damaged", false));
 }
 
-TEST_CASE("damaged entries are a problem, and so are failed reads") {
+TEST_CASE("corrupt entries, store errors and shadow mismatches are a problem") {
   for (const Counter counter :
        {Counter::kCorruptEntries, Counter::kStoreErrors, Counter::kShadowMismatches}) {
     Facts facts;
@@ -124,7 +124,7 @@ TEST_CASE("damaged entries are a problem, and so are failed reads") {
   }
 }
 
-TEST_CASE("a table that did not change is not written") {
+TEST_CASE("counters that did not change are not written") {
   Facts facts;
   { const Run run(facts); }
   CHECK(facts.puts == 0);
@@ -137,7 +137,7 @@ TEST_CASE("a table that did not change is not written") {
   CHECK(facts.puts == 1);
 }
 
-TEST_CASE("damaged rows leave the counters unchanged") {
+TEST_CASE("damaged rows are ignored") {
   Facts facts;
   facts.PutMeta("counters", "\xff no counters");
   facts.PutMeta("departures", "no departures");

@@ -10,7 +10,7 @@
 namespace cccl_cache::daemon::layer_options_test {
 namespace {
 
-TEST_CASE("state, keys, passwords, credentials and the configuration are the daemon's own") {
+TEST_CASE("the daemon's own places are state, keys, passwords, credentials and configuration") {
   LoadedConfiguration loaded;
   loaded.values.state_dir = "/state";
   loaded.values.socket = "/run/elsewhere/socket";
@@ -29,7 +29,7 @@ TEST_CASE("state, keys, passwords, credentials and the configuration are the dae
                                            "/state"});
 }
 
-TEST_CASE("compiles may use the memory left by caches and an eighth, a quarter at least") {
+TEST_CASE("compiles may use the memory minus caches and an eighth, at least a quarter") {
   Configuration configuration;
   configuration.memory_limit = 1000;
   configuration.builds.preamble_bytes = 2000;
@@ -61,7 +61,7 @@ TEST_CASE("the socket's group is found by its name, and a missing one is refused
         "name another one");
 }
 
-TEST_CASE("sockets for containers are like the first one, but without administrators") {
+TEST_CASE("sockets for containers have the main socket's mode and group") {
   Configuration configuration;
   configuration.socket = "/run/s";
   configuration.socket_mode = 0666;
@@ -90,7 +90,7 @@ TEST_CASE("the group of administrators is found by its name, and a missing one i
 TEST_CASE("groups with shared deposits are found by name, and a missing one is refused") {
   Configuration configuration;
   configuration.remote.deposits = {"root"};
-  CHECK(RemoteSetupOf(configuration)->shared_groups.empty());  // without a Redis
+  CHECK(RemoteSetupOf(configuration)->shared_groups.empty());  // no Redis is configured
   configuration.remote.url = "unix:///r";
   CHECK(RemoteSetupOf(configuration)->shared_groups == std::map<gid_t, std::string>{{0, "root"}});
   configuration.remote.deposits.emplace_back("no such group");
@@ -99,7 +99,7 @@ TEST_CASE("groups with shared deposits are found by name, and a missing one is r
   CHECK_THAT(refused.error().message, Catch::StartsWith("remote_deposits: "));
 }
 
-TEST_CASE("a wrong setting of the cluster is named first") {
+TEST_CASE("the error of a wrong cluster setting begins with its name") {
   const auto message = [](std::string RemoteSettings::*setting, const std::string& value) {
     Configuration configuration;
     configuration.remote.url = "unix:///r";

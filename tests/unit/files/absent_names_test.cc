@@ -22,7 +22,7 @@ TEST_CASE("a name is known to be absent under its directory's stamp and no other
   CHECK_FALSE(names.Knows(Stamp(2), "a.h"));
 }
 
-TEST_CASE("absent names above the bound are forgotten together") {
+TEST_CASE("all absent names are forgotten when their number exceeds the maximum") {
   AbsentNames names(2);
   names.Remember(Stamp(1), "a.h");
   names.Remember(Stamp(1), "a.h");
@@ -60,7 +60,7 @@ TEST_CASE("an absent name is looked up once, and again after its directory chang
   CHECK(look("sub/b.h") == FileKind::kFile);
 }
 
-TEST_CASE("a name remembered as absent is believed for a closure, never for a compile") {
+TEST_CASE("a remembered absent name serves a check of a closure, never a compile") {
   FileTree tree;
   tree.Directory("include");
   tree.Write("include/a.h", "there");

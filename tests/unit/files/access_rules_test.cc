@@ -35,7 +35,7 @@ using Kind = PathError::Kind;
 constexpr uid_t kOtherDaemon = 54320;
 constexpr uid_t kStranger = 54321;
 
-/// A memory that keeps nothing.
+/// Returns a cache that keeps nothing.
 CheckedDirectories& Forgetful() {
   static CheckedDirectories forgetful(0);
   return forgetful;
@@ -60,7 +60,7 @@ struct statx StatusOf(const FileDescriptor& file) {
   return status;
 }
 
-/// Returns none if the directory may be searched, or the file given.
+/// Returns the kind of the error, or none if the directory may be searched.
 std::optional<Kind> SearchOf(AccessRules rules, const std::string& path) {
   const FileDescriptor directory = OpenPath(path);
   const auto reached = rules.CheckSearch(directory.get(), StatusOf(directory), FileTimeNow());
@@ -76,8 +76,7 @@ std::optional<Kind> TargetOf(AccessRules rules, const std::string& path) {
 
 }  // namespace
 
-TEST_CASE(
-    "a directory is searched for a stranger if all users may, and for the daemon's user always") {
+TEST_CASE("a stranger may search only directories open to all, the daemon's user every directory") {
   FileTree tree;
   tree.Directory("open");
   tree.Directory("closed");
@@ -93,8 +92,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE(
-    "a file is given to a stranger if all users may read it, and to the daemon's user always") {
+TEST_CASE("a stranger may read only files open to all, the daemon's user every file") {
   FileTree tree;
   tree.Write("open", "");
   tree.Write("closed", "");
@@ -111,7 +109,7 @@ TEST_CASE("a target directory is reported as present, even if it may not be sear
   CHECK(TargetOf(Strangers(), tree.Path("closed")) == std::nullopt);
 }
 
-TEST_CASE("only regular files of a bounded size are given") {
+TEST_CASE("only regular files up to the maximum size are permitted") {
   FileTree tree;
   REQUIRE(mkfifo(tree.Path("fifo").c_str(), 0644) == 0);
   CHECK(TargetOf(Own(), tree.Path("fifo")) == Kind::kSpecial);
@@ -122,7 +120,7 @@ TEST_CASE("only regular files of a bounded size are given") {
   CHECK(TargetOf(Own(), tree.Path("file")) == Kind::kTooLarge);
 }
 
-TEST_CASE("a closed file that is too large does not disclose its size to strangers") {
+TEST_CASE("the error of a closed file does not tell strangers that it is too large") {
   FileTree tree;
   tree.Write("file", "");
   std::filesystem::resize_file(tree.Path("file"), kMaxFileBytes + 1);
@@ -130,7 +128,7 @@ TEST_CASE("a closed file that is too large does not disclose its size to strange
   CHECK(TargetOf(Strangers(), tree.Path("file")) == Kind::kClientOnly);
 }
 
-TEST_CASE("nothing in the daemon's own directories, /dev and the kernel's file systems is given") {
+TEST_CASE("the daemon's own directories, /dev and the kernel's file systems are refused") {
   FileTree tree;
   tree.Directory("state");
   for (const bool own : {true, false}) {
@@ -139,7 +137,7 @@ TEST_CASE("nothing in the daemon's own directories, /dev and the kernel's file s
     CHECK(TargetOf(rules, tree.Path("state")) == Kind::kRefused);
     CHECK(TargetOf(rules, "/dev") == Kind::kRefused);
     CHECK(TargetOf(rules, "/dev/null") == Kind::kRefused);
-    // The directories are not known, but their file system is.
+    // These are refused because of their file system, not their directory.
     CHECK(TargetOf(rules, "/proc/sys") == Kind::kRefused);
     CHECK(TargetOf(rules, "/proc/version") == Kind::kRefused);
   }
@@ -162,7 +160,7 @@ TEST_CASE("a permitted file is opened for reading through the checked descriptor
   }
 }
 
-TEST_CASE("a stranger's file is opened without the daemon's rights, and not by an access list") {
+TEST_CASE("a closed file or one with an access list is not opened for strangers") {
   FileTree tree;
   tree.Write("closed", "");
   tree.Mode("closed", 0000);
@@ -177,7 +175,7 @@ TEST_CASE("a stranger's file is opened without the daemon's rights, and not by a
       Own().OpenContents(OpenPath(tree.Path("listed")).get())));
 }
 
-TEST_CASE("a file that was open and can't be opened again is a failure, never taken for absent") {
+TEST_CASE("a checked file that can't be opened is a failure, not absent") {
   const auto contents = Own().OpenContents(-1);
   REQUIRE(std::holds_alternative<PathError>(contents));
   CHECK(std::get<PathError>(contents).kind == Kind::kFailed);
@@ -199,7 +197,7 @@ FileDescriptor Open(const std::string& path, int flags) {
 
 }  // namespace
 
-TEST_CASE("an access list is visible through every descriptor of the file or directory") {
+TEST_CASE("an access list is found through any descriptor of the file or directory") {
   FileTree tree;
   const std::string name = GENERATE("file", "directory");
   tree.Write("file", "");
@@ -210,11 +208,11 @@ TEST_CASE("an access list is visible through every descriptor of the file or dir
   CHECK(HasAccessList(Open(tree.Path(name), flags).get()));
 }
 
-TEST_CASE("a file system that has no access lists has none for its files") {
+TEST_CASE("a file on a file system without access lists has none") {
   CHECK_FALSE(HasAccessList(Open("/proc/self/status", O_PATH).get()));
 }
 
-TEST_CASE("if it can't be determined, a file counts as having an access list") {
+TEST_CASE("a file whose access list can't be read counts as having one") {
   CHECK(HasAccessList(-1));
 }
 
@@ -269,7 +267,7 @@ TEST_CASE("a stranger learns nothing about a directory that is closed to some us
   CHECK(files->Look({0, ""})->kind == FileKind::kDirectory);
 }
 
-TEST_CASE("a directory that is closed to strangers is never taken for one that is absent") {
+TEST_CASE("a directory that is closed to strangers is never reported absent") {
   FileTree tree;
   tree.Write("include/closed/sub/a.h", "");
   tree.Mode("include/closed", 0700);
@@ -296,7 +294,7 @@ TEST_CASE("a directory is checked once for strangers, and again when its rights 
   CHECK_FALSE(tree.memory->checked.Know(tree.Stamp("include")));
 }
 
-TEST_CASE("the mode of a directory counts even if it was checked") {
+TEST_CASE("the mode of a directory is checked even if the directory is remembered as checked") {
   FileTree tree;
   tree.Write("include/a.h", "");
   tree.Mode("include", 0700);
@@ -314,7 +312,7 @@ TEST_CASE("a directory that has just changed is not remembered as checked") {
   if (looked_in_time) CHECK_FALSE(tree.memory->checked.Know(stamp));
 }
 
-TEST_CASE("a directory that everybody may search but not list gives its files") {
+TEST_CASE("files in a directory that all may search but not list are found") {
   FileTree tree;
   tree.Write("include/a.h", "open");
   tree.Mode("include", 0711);
@@ -333,7 +331,7 @@ TEST_CASE("an error does not tell a stranger where a symlink leads") {
   CHECK_THAT(error.message, !Contains("secret-name"));
 }
 
-TEST_CASE("a stranger gets nothing that the service's user owns") {
+TEST_CASE("a stranger gets no file that the service's user owns") {
   FileTree tree;
   tree.Write("include/a.h", "open");
   constexpr uid_t kService = 54320;
@@ -363,7 +361,7 @@ TEST_CASE("the daemon's own user gets whatever the daemon can read") {
   CHECK(tree.Own({"private"})->Look({0, "a.h"})->digest == Sha256("closed"));
 }
 
-TEST_CASE("a file that the daemon can't reach is to be sent by the client") {
+TEST_CASE("the client must send a file that the daemon can't reach") {
   FileTree tree;
   tree.Write("private/a.h", "closed");
   tree.Write("include/a.h", "closed");
@@ -382,7 +380,7 @@ TEST_CASE("a file that the daemon can't reach is to be sent by the client") {
   tree.Mode("private", 0755);
 }
 
-TEST_CASE("a directory with an access list counts as closed to strangers") {
+TEST_CASE("a file or directory with an access list counts as closed to strangers") {
   FileTree tree;
   tree.Write("include/a.h", "listed");
   tree.Write("listed/a.h", "open");
@@ -391,7 +389,7 @@ TEST_CASE("a directory with an access list counts as closed to strangers") {
   tree.ShutOut("listed", kStranger);
   tree.Settle("include/a.h");
   const auto own = tree.Own({"include", "listed"});
-  CHECK(own->Look({0, "a.h"})->digest == Sha256("listed"));  // and so it is remembered
+  CHECK(own->Look({0, "a.h"})->digest == Sha256("listed"));  // so its digest is remembered
   CHECK(own->Look({1, "a.h"})->digest == Sha256("open"));
   const auto files = tree.Strangers({"include", "listed"});
   CHECK(ErrorOf(files->Look({0, "a.h"})).code == ErrorCode::kFilesNeeded);
@@ -407,7 +405,7 @@ bool CanOpen(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("root opens as a stranger would, on this thread and for a while only") {
+TEST_CASE("StrangerRights limits what this thread can open, until it is destroyed") {
   FileTree tree;
   tree.Write("open.h", "");
   tree.Write("closed.h", "");
@@ -421,7 +419,7 @@ TEST_CASE("root opens as a stranger would, on this thread and for a while only")
   CHECK(CanOpen(closed));
 }
 
-TEST_CASE("other threads keep their rights") {
+TEST_CASE("StrangerRights does not change other threads' rights") {
   FileTree tree;
   tree.Write("closed.h", "");
   tree.Mode("closed.h", 0600);
@@ -437,7 +435,7 @@ TEST_CASE("other threads keep their rights") {
   stranger.join();
 }
 
-TEST_CASE("groups are dropped and restored") {
+TEST_CASE("StrangerRights drops the thread's groups and restores them") {
   const auto groups = [] {
     std::vector<gid_t> all(static_cast<size_t>(getgroups(0, nullptr)));
     (void)getgroups(static_cast<int>(all.size()), all.data());
@@ -451,7 +449,7 @@ TEST_CASE("groups are dropped and restored") {
   CHECK(groups() == before);
 }
 
-TEST_CASE("nothing changes unless requested") {
+TEST_CASE("StrangerRights(false) changes nothing") {
   FileTree tree;
   tree.Write("closed.h", "");
   tree.Mode("closed.h", 0600);

@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Sets mtime, as a program can; ctime is set by the kernel.
+/// Sets the mtime. Only the kernel can set the ctime.
 void SetContentTime(const std::string& path, const struct timespec& time) {
   const struct timespec times[2] = {time, time};
   REQUIRE(utimensat(AT_FDCWD, path.c_str(), times, 0) == 0);
@@ -133,7 +133,7 @@ TEST_CASE("rewrites in quick succession are all noticed") {
   }
 }
 
-TEST_CASE("a touched file has the digest that it had") {
+TEST_CASE("touching a file does not change its digest") {
   FileTree tree;
   tree.Write("include/a.h", "same");
   tree.Settle("include/a.h");
@@ -142,7 +142,7 @@ TEST_CASE("a touched file has the digest that it had") {
   CHECK(tree.Own({"include"})->Look({0, "a.h"})->digest == Sha256("same"));
 }
 
-TEST_CASE("a file that was replaced by a rename is noticed") {
+TEST_CASE("the replacement of a file by a rename is noticed") {
   FileTree tree;
   tree.Write("include/a.h", "old");
   tree.Settle("include/a.h");
@@ -153,7 +153,7 @@ TEST_CASE("a file that was replaced by a rename is noticed") {
   CHECK(files->Look({0, "a.h"})->digest == Sha256("new"));
 }
 
-TEST_CASE("a file that keeps changing is an error until it stops") {
+TEST_CASE("reading a file that keeps changing is an error until it stops changing") {
   FileTree tree;
   const std::string path = tree.Path("include/a.h");
   tree.Write("include/a.h", std::string(4 << 20, 'x'));

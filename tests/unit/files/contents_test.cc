@@ -39,7 +39,7 @@ TEST_CASE("a later digest of a stamp replaces the earlier one") {
   CHECK(memory.size() == 1);
 }
 
-TEST_CASE("a full memory forgets the least recently used file") {
+TEST_CASE("a full digest memory forgets the least recently used file") {
   DigestMemory memory(2);
   memory.Remember(Stamp(1), Contents("one"));
   memory.Remember(Stamp(2), Contents("two"));
@@ -51,13 +51,13 @@ TEST_CASE("a full memory forgets the least recently used file") {
   CHECK(memory.size() == 2);
 }
 
-TEST_CASE("a memory without room remembers nothing") {
+TEST_CASE("a digest memory of size 0 remembers nothing") {
   DigestMemory memory(0);
   memory.Remember(Stamp(1), Contents("one"));
   CHECK_FALSE(memory.Find(Stamp(1)));
 }
 
-TEST_CASE("threads may use one memory at the same time") {
+TEST_CASE("several threads may use one digest memory at the same time") {
   DigestMemory memory(50);
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {

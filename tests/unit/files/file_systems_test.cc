@@ -50,7 +50,7 @@ FileSystem KindOf(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("the kernel's own file systems differ from those that hold files") {
+TEST_CASE("/proc and /sys are recognised as the kernel's own file systems") {
   CHECK(KindOf("/proc") == FileSystem::kKernel);
   CHECK(KindOf("/proc/self/status") == FileSystem::kKernel);
   CHECK(KindOf("/sys") == FileSystem::kKernel);
@@ -58,7 +58,7 @@ TEST_CASE("the kernel's own file systems differ from those that hold files") {
   CHECK(KindOf(tree.Path("")) != FileSystem::kKernel);
 }
 
-TEST_CASE("a disk of this kernel differs from its memory file systems") {
+TEST_CASE("memory file systems and disks are distinguished") {
   CHECK(KindOf("/dev/shm") == FileSystem::kMemory);
   FileTree tree;
   struct statfs system {};
@@ -67,7 +67,7 @@ TEST_CASE("a disk of this kernel differs from its memory file systems") {
   CHECK(KindOf(tree.Path("")) == cccl_cache::KindOf(system, status));
 }
 
-TEST_CASE("a file system is found by a name in a directory, links not followed") {
+TEST_CASE("the file system of a symlink is that of the link, not of its target") {
   FileTree tree;
   tree.Write("a.h", "");
   tree.Link("link", "/proc/version");

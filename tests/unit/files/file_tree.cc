@@ -62,7 +62,7 @@ void FileTree::Mode(const std::string& name, mode_t mode) const {
 }
 
 void FileTree::ShutOut(const std::string& name, uid_t uid) const {
-  // As the kernel keeps it.
+  // The kernel's format of an access list.
   struct Entry {
     uint16_t tag;
     uint16_t rights;

@@ -15,8 +15,9 @@
 
 namespace cccl_cache::daemon {
 
-/// A tree of files that everybody may read, and requesters that read it. For strangers the daemon
-/// owns none of it. Failures fail the test.
+/// A temporary directory that all users may read, and the objects that read it for clients. A
+/// stranger is a client of another user than the daemon's. For strangers, the daemon has a uid that
+/// owns none of the files. A failure fails the test.
 class FileTree {
  public:
   FileTree();
@@ -29,7 +30,7 @@ class FileTree {
   /// Adds an access list that denies `uid` all rights, and is like mode 0755 for others.
   void ShutOut(const std::string& name, uid_t uid) const;
   [[nodiscard]] struct stat Status(const std::string& name) const;
-  /// Returns the current stamp, symlinks not followed.
+  /// Returns the current stamp; of a symlink, that of the link itself.
   [[nodiscard]] ContentStamp Stamp(const std::string& name) const;
   /// Waits until a change of the file would be noticed.
   void Settle(const std::string& name) const;
@@ -40,7 +41,7 @@ class FileTree {
   [[nodiscard]] std::unique_ptr<RequesterFiles> With(Reach reach,
                                                      const std::vector<std::string>& roots);
 
-  std::vector<std::string> refused;  ///< the daemon's own directories, for requesters made later
+  std::vector<std::string> refused;  ///< the daemon's own directories, for objects made later
   /// Treats changed files as written back at once.
   std::shared_ptr<FileMemory> memory = std::make_shared<FileMemory>(1000);
 

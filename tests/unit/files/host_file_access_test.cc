@@ -38,9 +38,7 @@ TEST_CASE("only a peer with a proof of the daemon's rights reads the daemon's fi
   }
 }
 
-TEST_CASE(
-    "a peer of the daemon's uid without a proof reads its world-readable files, others none of "
-    "them") {
+TEST_CASE("without a proof, only peers of the daemon's uid read its world-readable files") {
   FileTree tree;
   tree.Write("include/a.h", "open");
   const bool root = geteuid() == 0;  // root can change the owner

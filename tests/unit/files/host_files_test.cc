@@ -59,7 +59,7 @@ TEST_CASE("an empty file is a file") {
   CHECK(read->bytes->empty());
 }
 
-TEST_CASE("a file larger than one read gives is read whole") {
+TEST_CASE("a file that takes several reads is read whole") {
   FileTree tree;
   const std::string bytes(3 << 20, 'x');
   tree.Write("include/a.h", bytes);
@@ -80,7 +80,7 @@ TEST_CASE("names under roots, in the working directory and absolute ones are fou
   CHECK(files->Look({kAbsoluteRoot, tree.Path("two/a.h")})->digest == Sha256("two"));
 }
 
-TEST_CASE("a directory is seen as one, a root itself too") {
+TEST_CASE("a directory is recognised, including a root itself") {
   FileTree tree;
   tree.Directory("include/cub");
   const auto files = tree.Own({"include"});
@@ -127,7 +127,7 @@ TEST_CASE("under a missing root every name is absent") {
   CHECK(KindOf(files, {kAbsoluteRoot, "a.h"}) == FileKind::kAbsent);
 }
 
-TEST_CASE("hard links and symlinks to one file have one inode, copies have not") {
+TEST_CASE("hard links and symlinks to one file have one inode, copies have another") {
   FileTree tree;
   tree.Write("include/a.h", "same");
   tree.Write("include/copy.h", "same");
@@ -143,7 +143,7 @@ TEST_CASE("hard links and symlinks to one file have one inode, copies have not")
 
 namespace {
 
-/// Makes such a file, and requests it and a link to it.
+/// Makes a special file, and checks that it and a link to it are denied.
 void CheckDenied(mode_t kind, dev_t device) {
   FileTree tree;
   tree.Directory("include");
@@ -161,7 +161,7 @@ void CheckDenied(mode_t kind, dev_t device) {
 
 }  // namespace
 
-TEST_CASE("a special file is denied under the requested name, without a wait") {
+TEST_CASE("a FIFO or socket is denied at once, and the error has the requested name") {
   CheckDenied(GENERATE(S_IFIFO, S_IFSOCK), 0);
 }
 
@@ -170,7 +170,7 @@ TEST_CASE("a device is denied", "[root]") {
   CheckDenied(S_IFCHR, makedev(1, 3));
 }
 
-TEST_CASE("a file of more than 64 MiB is denied with the figure, one of 64 MiB is not") {
+TEST_CASE("a file of more than 64 MiB is denied, one of 64 MiB is not") {
   FileTree tree;
   tree.Write("include/a.h", "");
   const auto files = tree.Own({"include"});
@@ -182,7 +182,7 @@ TEST_CASE("a file of more than 64 MiB is denied with the figure, one of 64 MiB i
   CHECK_THAT(error.message, Contains("64 MiB"));
 }
 
-TEST_CASE("a directory that was replaced is noticed by the next build") {
+TEST_CASE("the replacement of a directory is noticed by the next build") {
   FileTree tree;
   tree.Write("include/a.h", "old");
   tree.Write("next/a.h", "new");
@@ -192,7 +192,7 @@ TEST_CASE("a directory that was replaced is noticed by the next build") {
   CHECK(tree.Own({"include"})->Look({0, "a.h"})->digest == Sha256("new"));
 }
 
-TEST_CASE("a directory stays the same during a build") {
+TEST_CASE("a build continues to use a directory that was replaced") {
   FileTree tree;
   tree.Write("include/a.h", "old");
   tree.Write("next/a.h", "new");
@@ -203,7 +203,7 @@ TEST_CASE("a directory stays the same during a build") {
   CHECK(files->Look({0, "a.h"})->digest == Sha256("old"));
 }
 
-TEST_CASE("more directories than may be open are all found") {
+TEST_CASE("files in more directories than may be open are found") {
   FileTree tree;
   for (int i = 0; i < 600; ++i) tree.Write(fmt::format("include/{}/a.h", i), std::to_string(i));
   const auto files = tree.Own({"include"});

@@ -15,7 +15,7 @@ namespace {
 
 using Kind = PathError::Kind;
 
-/// Checks that the error begins with the path.
+/// Returns the error for a client. Checks that it begins with the path.
 Error Explained(const PathError& obstacle) {
   const Error error = Explain(obstacle, "/home/a.h");
   CHECK_THAT(error.message, StartsWith("/home/a.h "));
@@ -29,26 +29,26 @@ TEST_CASE("a dangling name is absent, as it is to a compiler") {
   CHECK(PathError::Of(error).kind == Kind::kAbsent);
 }
 
-TEST_CASE("a file that the daemon may not open is left to the client") {
+TEST_CASE("a file that the daemon may not open must come from the client") {
   const int error = GENERATE(EACCES, EPERM);
   CHECK(PathError::Of(error).kind == Kind::kClientOnly);
 }
 
-TEST_CASE("other errors are failures, and never taken for absent") {
+TEST_CASE("other errors are failures, not absent files") {
   const int error = GENERATE(EIO, EMFILE, ENOMEM, ESTALE, 0);
   const PathError obstacle = PathError::Of(error);
   CHECK(obstacle.kind == Kind::kFailed);
   CHECK(obstacle.error == error);
 }
 
-TEST_CASE("a file that is closed to some users is to be sent by the client") {
+TEST_CASE("the error of a file closed to some users asks the client to send it") {
   const Error error = Explained({Kind::kClientOnly});
   CHECK(error.code == ErrorCode::kFilesNeeded);
   CHECK_THAT(error.message, Contains("a client that may read it sends it"));
   CHECK_THAT(error.message, Contains("If you may not") && Contains("chmod"));
 }
 
-TEST_CASE("a file that is refused to all users is denied with the way out") {
+TEST_CASE("the error of a file refused to all users has a remedy") {
   const Error refused = Explained({Kind::kRefused});
   CHECK(refused.code == ErrorCode::kDenied);
   CHECK_THAT(refused.message, Contains("Take it out of the include directories"));

@@ -20,7 +20,7 @@ using cccl_cache::Sha256;
 
 namespace {
 
-/// Returns what the kernel finds under a path, with kind, device and inode as ours.
+/// Returns the kind, device and inode that the kernel finds under a path.
 SeenFile AsTheKernelSees(const std::string& path) {
   struct statx status {};
   if (statx(AT_FDCWD, path.c_str(), 0, STATX_BASIC_STATS, &status) != 0) return {};
@@ -81,7 +81,7 @@ TEST_CASE("a name may leave its root by .. and by symlinks") {
   }
 }
 
-TEST_CASE("forty symlinks are followed and not one more") {
+TEST_CASE("at most forty symlinks are followed") {
   const bool directories = GENERATE(false, true);
   FileTree tree;
   const std::string end = directories ? "/a.h" : "";
@@ -101,7 +101,7 @@ TEST_CASE("forty symlinks are followed and not one more") {
   CHECK(others->Look({0, "0" + end})->kind == FileKind::kFile);
 }
 
-TEST_CASE("symlinks that would make a path grow without end lead nowhere soon") {
+TEST_CASE("a name whose symlinks make the path too long is absent") {
   FileTree tree;
   std::string up_and_down;
   while (up_and_down.size() < 4000) up_and_down += "../r/";
@@ -112,7 +112,7 @@ TEST_CASE("symlinks that would make a path grow without end lead nowhere soon") 
   CHECK(tree.Own({"r"})->Look({0, "40"})->kind == FileKind::kAbsent);
 }
 
-TEST_CASE("a symlink that was pointed elsewhere is noticed by the next build") {
+TEST_CASE("the change of a symlink is noticed by the next build") {
   FileTree tree;
   tree.Write("one/a.h", "one");
   tree.Write("two/a.h", "two");
@@ -148,7 +148,7 @@ TEST_CASE("a directory stays the same during a check, however many others are ab
   CHECK(files->Look({0, "sub/a.h"})->digest == Sha256("before"));
 }
 
-TEST_CASE("a directory that was absent is seen by the next check, behind a symlink too") {
+TEST_CASE("a new directory is seen by the next check, also behind a symlink") {
   const bool behind_symlink = GENERATE(false, true);
   FileTree tree;
   tree.Directory("include");

@@ -102,7 +102,7 @@ TEST_CASE("the existence of a process is not disclosed") {
   }
 }
 
-TEST_CASE("the directory of a process's descriptors has only numbers as names") {
+TEST_CASE("a name in /dev/fd that is no number is absent") {
   FileTree tree;
   const auto files = tree.Own({""});
   CheckAbsent(*files, {kAbsoluteRoot, "/dev/fd/h.h"});
@@ -163,7 +163,7 @@ TEST_CASE("the existence of a name in a refused place is not disclosed") {
   }
 }
 
-TEST_CASE("a directory is refused also where it was renamed to") {
+TEST_CASE("a refused directory is refused under a new name too") {
   FileTree tree;
   tree.Write("state/there.h", "secret");
   tree.refused = {tree.Path("state")};

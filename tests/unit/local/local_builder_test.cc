@@ -39,13 +39,13 @@ struct Scene {
   Configuration configuration;
 };
 
-TEST_CASE("without a toolchain a build is refused with the searched places") {
+TEST_CASE("a build without a toolchain is refused") {
   const Scene scene;
   const Error error = scene.Build({"-arch=sm_90"});
   CHECK(error.code == ErrorCode::kToolchainNotFound);
 }
 
-TEST_CASE("without a toolchain a compiler that would write files is refused as well") {
+TEST_CASE("a build that needs a plain compile is refused without a toolchain too") {
   const Scene scene;
   CHECK(scene.Build({"-arch=sm_90", "--use-pch=k.pch"}).code == ErrorCode::kToolchainNotFound);
 }
@@ -66,20 +66,20 @@ std::string Refusal(const BuildRequest& request) {
   return answer.error().message;
 }
 
-TEST_CASE("options that read or write files are run by the plain compiler") {
+TEST_CASE("a build with options that read or write files needs a plain compile") {
   CHECK(NeedsPlainCompile(Program({"-arch=sm_90", "--create-pch=k.pch"})));
   CHECK(NeedsPlainCompile(Program({"--use-pch=k.pch"})));
   CHECK_FALSE(NeedsPlainCompile(Program({"-arch=sm_90", "-I/include", "-G"})));
   CHECK_FALSE(NeedsPlainCompile(Program({})));
 }
 
-TEST_CASE("an invalid text is refused by its field") {
+TEST_CASE("the error of an invalid text names its field") {
   BuildRequest request = Program({});
   std::get<cccl_cache::NvrtcProgram>(request.program).source = std::string("a\0b", 3);
   CHECK(Refusal(request).starts_with("nvrtc.source has a NUL byte at offset 1"));
 }
 
-TEST_CASE("a working directory that can't be entered is named") {
+TEST_CASE("the error of a working directory that can't be entered names it") {
   const TemporaryDirectory directory;
   BuildRequest request = Program({});
   request.working_directory = directory / "absent";
@@ -87,7 +87,7 @@ TEST_CASE("a working directory that can't be entered is named") {
                                 " can't be entered: No such file or directory");
 }
 
-TEST_CASE("a toolchain without the compiler is a failure that names it") {
+TEST_CASE("a plain compile without an NVRTC fails with a log that names NVRTC") {
   const std::filesystem::path before = std::filesystem::current_path();
   const TemporaryDirectory directory;
   BuildRequest request = Program({});

@@ -27,7 +27,7 @@ struct Sockets {
     there = FileDescriptor(ends[1]);
   }
 
-  /// Returns all bytes sent to the other end until this one is closed.
+  /// Closes `here` and returns all bytes sent to `there`.
   std::string Rest() {
     here.Close();
     std::string all;
@@ -44,7 +44,7 @@ std::string Head(const std::string& length) { return std::string("\0", 1) + leng
 
 }  // namespace
 
-TEST_CASE("a request arrives whole, however large and in however many pieces") {
+TEST_CASE("a large request that arrives in pieces is read whole") {
   Sockets sockets;
   const std::string request(3 << 20, 'r');
   std::thread library([&] {
@@ -76,7 +76,7 @@ TEST_CASE("truncated or malformed input is refused") {
   }
 }
 
-TEST_CASE("a reply comes after an empty name, an error's text after its name") {
+TEST_CASE("a reply follows an empty error name; an error's text follows its name") {
   Sockets reply;
   CHECK(SendReply(reply.here.get(), "reply"));
   CHECK(reply.Rest() == std::string("\0\0\0\0\0\0\0\0\0\5reply", 15));
@@ -85,7 +85,7 @@ TEST_CASE("a reply comes after an empty name, an error's text after its name") {
   CHECK(error.Rest() == std::string("\0\0\0\0\6denied\0\0\0\0\2no", 18));
 }
 
-TEST_CASE("a reply without a reader does not end the process by a signal") {
+TEST_CASE("sending a reply without a reader raises no signal") {
   Sockets sockets;
   sockets.there.Close();
   CHECK_FALSE(SendReply(sockets.here.get(), "reply"));

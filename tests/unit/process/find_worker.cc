@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// Prints the worker that belongs to this executable, for tests that copy it into an installation.
+// Prints the path of the worker that belongs to this executable. Tests copy the executable into an
+// installation.
 #include <cstdio>
 
 #include "daemon/process/worker_path.h"

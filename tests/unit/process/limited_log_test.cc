@@ -37,7 +37,7 @@ std::string Logged(const std::function<void(Log&)>& use) {
   return {std::istreambuf_iterator<char>(written), {}};
 }
 
-TEST_CASE("of many warnings ten are written, and the next one has the number of dropped ones") {
+TEST_CASE("ten of many warnings are written, and a later one has the number of dropped ones") {
   LimitedLog::Clock::time_point now{1'000s};
   const std::string logged = Logged([&now](Log& log) {
     LimitedLog limited(log, "grpc", [&now] { return now; });

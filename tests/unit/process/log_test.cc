@@ -22,22 +22,22 @@ using Catch::Matchers::Contains;
 using Catch::Matchers::EndsWith;
 using cccl_cache::FileDescriptor;
 
-TEST_CASE("a line for people holds the event, the message and the fields") {
+TEST_CASE("a text line holds the event, the message and the fields") {
   CHECK(TextLine("build", "", {{"uid", int64_t{1000}}, {"outcome", "hit"}}) ==
         "build uid=1000 outcome=hit");
   CHECK(TextLine("store", "set aside", {{"path", "/a b"}}) == "store: set aside path=\"/a b\"");
 }
 
-TEST_CASE("a foreign text can't begin a second line") {
+TEST_CASE("a text with a line break can't begin a second line") {
   CHECK(TextLine("e", "a\nb", {{"x", "c\nd"}}) == "e: a b x=\"c\\nd\"");
 }
 
-TEST_CASE("a text from elsewhere can't steer a reader's terminal") {
+TEST_CASE("control characters in a text don't reach a terminal") {
   CHECK(TextLine("e", "a\u009b\u202e\x9b\u00e9", {{"x", "\u009b\xff\u00e9"}}) ==
         "e: a???\u00e9 x=\"\\u009b\\ufffd\u00e9\"");
 }
 
-TEST_CASE("a line for machines holds the same as JSON members") {
+TEST_CASE("a JSON line holds the event, the message and the fields as members") {
   CHECK(JsonMembers("build", "it \"is\"", {{"uid", int64_t{-1}}, {"outcome", "hit"}}) ==
         R"(,"event":"build","message":"it \"is\"","uid":-1,"outcome":"hit")");
 }
@@ -90,7 +90,7 @@ BuildAnswer Answer(Outcome outcome, TierName tier = TierName::kNone) {
 
 }  // namespace
 
-TEST_CASE("a build is one line with the caller, the outcome and the time") {
+TEST_CASE("a build is logged as one line with the caller, the outcome and the time") {
   BuildAnswer answer = Answer(Outcome::kFailed);
   answer.key = cccl_cache::Sha256("key");
   answer.native_code = 6;
@@ -108,7 +108,7 @@ TEST_CASE("a build is one line with the caller, the outcome and the time") {
   CHECK(text.find('\n') == text.size() - 1);
 }
 
-TEST_CASE("the line contains no text of the client") {
+TEST_CASE("a build's line contains no text from the client") {
   BuildAnswer answer = Answer(Outcome::kUncacheable);
   answer.log = "secret text";
   answer.reason = "secret reason";
@@ -176,7 +176,7 @@ TEST_CASE("without the journal's socket a line begins with its priority, and has
   CHECK(logged(LogLevel::kInfo, LogFormat::kJson).starts_with("<6>{\"time\""));
 }
 
-TEST_CASE("the journal is known by its device and inode") {
+TEST_CASE("standard error is recognised as the journal by its device and inode") {
   struct stat status = {};
   REQUIRE(fstat(STDERR_FILENO, &status) == 0);
   const std::string own = std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino);
@@ -186,7 +186,7 @@ TEST_CASE("the journal is known by its device and inode") {
   CHECK(JournalOf(-1, own).empty());
 }
 
-TEST_CASE("an error is written by its name") {
+TEST_CASE("a failed build's line has the name of its error") {
   CHECK_THAT(Logged(LogLevel::kDebug, Error{ErrorCode::kToolchainNotFound, "no CUDA 99 here"}),
              Contains("kind=nvrtc outcome=error error=" +
                       std::string(Name(ErrorCode::kToolchainNotFound)) + " total_us=30"));

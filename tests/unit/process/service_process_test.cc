@@ -100,7 +100,7 @@ TEST_CASE("without systemd, or with an invalid socket, nothing happens") {
   NotifySocket(std::string(500, 'x')).Ready();
 }
 
-TEST_CASE("signals stay pending until they are taken") {
+TEST_CASE("signals stay pending until they are read") {
   const Signals signals;
   CHECK(signals.Wait(0ms) == Told::kNothing);
   std::raise(SIGHUP);
@@ -131,7 +131,7 @@ int StatusOf(Body body) {
 
 }  // namespace
 
-TEST_CASE("a process that stops but does not end is ended") {
+TEST_CASE("a process that does not end in time after a stop signal is ended") {
   constexpr int kCode = 4;
   const int late = StatusOf([] {
     const Signals signals;
@@ -148,7 +148,7 @@ TEST_CASE("a process that stops but does not end is ended") {
   CHECK(WEXITSTATUS(told_again) == kCode);
   const int in_time = StatusOf([] {
     const Signals signals;
-    kill(getpid(), SIGHUP);  // no order to stop
+    kill(getpid(), SIGHUP);  // not a signal to stop
     const LastExit last_exit(signals, 1h, kCode);
   });
   CHECK(WEXITSTATUS(in_time) == kEnded);

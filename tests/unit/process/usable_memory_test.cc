@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t kMachine = 1000ull << 10;
 
-/// The files of a machine.
+/// A directory with a machine's files about memory and control groups.
 struct Machine {
   explicit Machine(std::string_view groups) {
     root.Write("proc/meminfo", "MemFree: 7 kB\nMemTotal:  1000 kB\nSwapTotal: 5 kB\n");
@@ -25,7 +25,7 @@ struct Machine {
   TemporaryDirectory root;
 };
 
-TEST_CASE("without a group's limit the machine's memory is usable") {
+TEST_CASE("without a control group's limit the machine's memory is usable") {
   const Machine machine("0::/system.slice/a.service\n");
   CHECK(machine.usable() == kMachine);
   machine.Write("system.slice/a.service/memory.max", "max\n");
@@ -33,7 +33,7 @@ TEST_CASE("without a group's limit the machine's memory is usable") {
   CHECK(machine.usable() == kMachine);
 }
 
-TEST_CASE("the least limit of the group and of those above counts") {
+TEST_CASE("the lowest limit of a control group and its parents applies") {
   const Machine machine("0::/system.slice/a.service\n");
   machine.Write("system.slice/a.service/memory.max", "600000\n");
   CHECK(machine.usable() == 600'000);
@@ -43,22 +43,22 @@ TEST_CASE("the least limit of the group and of those above counts") {
   CHECK(machine.usable() == 400'000);
 }
 
-TEST_CASE("a container's own limit is at the root of its groups") {
+TEST_CASE("a container's own limit is read at the root of its control groups") {
   const Machine machine("0::/\n");
   machine.Write("memory.max", "300000\n");
   CHECK(machine.usable() == 300'000);
 }
 
-TEST_CASE("the first version of control groups limits memory too") {
+TEST_CASE("a memory limit of control groups version 1 applies") {
   const Machine machine("5:cpu:/other\n4:hugetlb,memory:/docker/a\n0::/\n");
   machine.Write("memory/docker/a/memory.limit_in_bytes", "9223372036854771712\n");
   CHECK(machine.usable() == kMachine);
-  machine.Write("memory/memory.limit_in_bytes", "200000\n");  // as a container sees it
+  machine.Write("memory/memory.limit_in_bytes", "200000\n");  // where a container sees its limit
   machine.Write("memory/other/memory.limit_in_bytes", "1\n");
   CHECK(machine.usable() == 200'000);
 }
 
-TEST_CASE("without the machine's memory nothing is known, and broken lines are passed over") {
+TEST_CASE("usable memory is 0 if unknown, and broken lines are skipped") {
   CHECK(UsableMemory("/nonexistent") == 0);
   CHECK(Machine("nonsense\n1:memory\n0::relative\n\n").usable() == kMachine);
   CHECK(UsableMemory() > 0);

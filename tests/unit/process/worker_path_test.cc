@@ -33,7 +33,7 @@ class Installed {
     if (executable) fs::permissions(path, fs::perms(0755));
     return path;
   }
-  /// Returns its output when it is run under this name.
+  /// Runs the executable under this name and returns its output.
   [[nodiscard]] std::string Found(const std::string& run_as = "") const {
     const std::string command = run_as.empty() ? executable_ : run_as;
     FILE* output = popen(command.c_str(), "re");
@@ -53,7 +53,7 @@ class Installed {
 
 }  // namespace
 
-TEST_CASE("the worker is found in its installation, also after a move") {
+TEST_CASE("the worker is found in the libexec directory of its installation") {
   const Installed installed("bin/daemon");
   const std::string worker = installed.AddWorker("libexec/cccl-cached-worker");
   CHECK(installed.Found() == worker);
@@ -72,7 +72,7 @@ TEST_CASE("the worker is found in a build tree, from the daemon's folder or a si
   CHECK(installed.Found() == worker);
 }
 
-TEST_CASE("the installed worker precedes others") {
+TEST_CASE("a worker in libexec is preferred to others") {
   const Installed installed("bin/daemon");
   static_cast<void>(installed.AddWorker("bin/cccl-cached-worker"));
   static_cast<void>(installed.AddWorker("bin/worker/cccl-cached-worker"));
@@ -87,7 +87,7 @@ TEST_CASE("an executable run through a link finds the worker beside the link's t
   CHECK(installed.Found(installed.Path("link")) == worker);
 }
 
-TEST_CASE("a file that can't be run is no worker, and the error names each searched place") {
+TEST_CASE("a file that is not executable is no worker, and the error names all places") {
   const Installed installed("bin/daemon");
   const std::string file = installed.AddWorker("bin/cccl-cached-worker", false);
   const std::string error = installed.Found();

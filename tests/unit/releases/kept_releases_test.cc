@@ -44,7 +44,7 @@ const std::vector<KnownRelease>& Known() {
   return known;
 }
 
-/// After a scan it has a toolchain for each kept release, unless set to reject them.
+/// After a scan, has a toolchain for each kept release, unless `rejects` is set.
 class FoundToolchains final : public Toolchains {
  public:
   explicit FoundToolchains(std::string directory) : directory_(std::move(directory)) {}
@@ -122,7 +122,7 @@ struct Scene {
     REQUIRE(offer.ok());
     return std::get<std::unique_ptr<IncomingRelease>>(*std::move(offer));
   }
-  /// The names in the directory.
+  /// Returns the names in the directory of releases.
   [[nodiscard]] std::vector<std::string> Names() const {
     std::vector<std::string> names;
     if (!fs::exists(directory / "releases")) return names;
@@ -154,7 +154,7 @@ std::string Add(Scene& scene, uid_t uid) {
 
 }  // namespace
 
-TEST_CASE("a release is kept once it is complete, in files of the daemon") {
+TEST_CASE("a complete release is kept in files that only the daemon can read") {
   Scene scene;
   const auto incoming = scene.Begin(kAlice, kNvrtc);
   const std::string all = kLibrary + kBuiltins;
@@ -183,7 +183,7 @@ TEST_CASE("a release that is present already is not received") {
   CHECK(Add(scene, kBob) == "present");
 }
 
-TEST_CASE("only files of the table are accepted") {
+TEST_CASE("only a known release's files are accepted") {
   Scene scene;
   for (const auto& files :
        {std::vector{Sha256("mine")}, std::vector{Sha256(kLibrary)},
@@ -195,7 +195,7 @@ TEST_CASE("only files of the table are accepted") {
   CHECK(scene.Names().empty());
 }
 
-TEST_CASE("bytes with another digest leave nothing behind") {
+TEST_CASE("a release with a wrong digest leaves nothing behind") {
   Scene scene;
   std::string other = kLinker;
   other[700] ^= 1;
@@ -209,7 +209,7 @@ TEST_CASE("bytes with another digest leave nothing behind") {
   CHECK(scene.Names().empty());
 }
 
-TEST_CASE("more bytes than the files have are refused") {
+TEST_CASE("bytes after the end of the last file are refused") {
   Scene scene;
   const auto incoming = scene.Begin(kAlice, kNvjitlink);
   CHECK(incoming->Append(kLinker + "x").error().code == ErrorCode::kInvalidRequest);
@@ -228,7 +228,7 @@ TEST_CASE("an incomplete release leaves nothing behind, even if the daemon dies"
   CHECK(scene.Names().empty());
 }
 
-TEST_CASE("a damaged copy is replaced") {
+TEST_CASE("a damaged release is replaced") {
   Scene scene;
   CHECK(Add(scene, kAlice) == "added");
   const std::string library =
@@ -240,7 +240,7 @@ TEST_CASE("a damaged copy is replaced") {
   CHECK(fs::file_size(library) == kLinker.size());
 }
 
-TEST_CASE("the releases received at once are bounded per user and in all, with one for root") {
+TEST_CASE("simultaneous uploads are bounded per user and in total; one is reserved for root") {
   Scene scene;
   std::vector<std::unique_ptr<IncomingRelease>> incoming;
   for (uid_t uid = kAlice; uid < kAlice + KeptReleases::kIncoming.in_all - 1; ++uid) {
@@ -263,7 +263,7 @@ TEST_CASE("a release that several users add at once is kept once, for all") {
   std::vector<std::string> told(incoming.size());
   std::vector<std::thread> others;
   std::latch begun(2);
-  scene.during_first_look = [&] {  // of the release that came first
+  scene.during_first_look = [&] {  // the scan for the first release
     for (size_t i = 1; i < incoming.size(); ++i) {
       others.emplace_back([&, i] {
         begun.count_down();
@@ -292,14 +292,14 @@ TEST_CASE("a user's releases stay within the user's limit, also after a restart"
   CHECK(scene.Receive(kBob, kNvrtc).ok());
 }
 
-TEST_CASE("all users' releases stay within the limit, including those being received") {
+TEST_CASE("the releases of all users, including incomplete ones, stay within the total limit") {
   Scene scene({.per_account = 1 << 20, .in_all = 2700});
   const auto incoming = scene.Begin(kAlice, kNvjitlink);
   CHECK(scene.Receive(kBob, kNvrtc).error().code == ErrorCode::kOverloaded);
   CHECK(scene.Receive(0, kNvrtc).ok());  // a part is reserved for root
 }
 
-TEST_CASE("containers' releases take at most half of the limit") {
+TEST_CASE("containers' releases take at most half of the total limit") {
   Scene scene({.per_account = 1 << 20, .in_all = 5000});
   const uid_t container = cccl_cache::kFirstContainerUser + 1;
   CHECK(Add(scene, container) == "added");
@@ -307,7 +307,7 @@ TEST_CASE("containers' releases take at most half of the limit") {
   CHECK(scene.Receive(kAlice, kNvrtc).ok());
 }
 
-TEST_CASE("containers add releases as one user, in the next run as well") {
+TEST_CASE("all containers share one user's limit, also after a restart") {
   Scene scene({.per_account = 2000, .in_all = 1 << 20});
   const uid_t container = cccl_cache::kFirstContainerUser + 1;
   CHECK(Add(scene, container) == "added");
@@ -318,7 +318,7 @@ TEST_CASE("containers add releases as one user, in the next run as well") {
   CHECK(scene.Receive(kAlice, kNvrtc).ok());
 }
 
-TEST_CASE("a daemon without room takes no release, and none is taken from the overflow uid") {
+TEST_CASE("a release is refused if the limit is 0 or the overflow uid sends it") {
   Scene none({.per_account = 1 << 20, .in_all = 0});
   CHECK(Add(none, kAlice) == "denied");
   Scene scene;

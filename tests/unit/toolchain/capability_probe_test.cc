@@ -49,7 +49,7 @@ TEST_CASE("each NVRTC is probed once") {
   CHECK(compiler.compiles == 2 * compiles);
 }
 
-TEST_CASE("a probe that could not run has the reason and is not remembered") {
+TEST_CASE("the error of a probe that could not run has the reason and is not stored") {
   FakeMetaStore meta;
   FakeCompiler compiler;
   compiler.error = Error{ErrorCode::kWorkerCrashed, "the worker died of signal 11"};

@@ -20,7 +20,7 @@ namespace {
 
 constexpr uid_t kStranger = 54321;
 
-/// Returns the error for a process of another user. This thread's own rights are restored.
+/// Returns the error that a process of another user would get. Restores this thread's rights.
 std::string ToldToStranger(const std::string& place) {
   REQUIRE(seteuid(kStranger) == 0);
   std::string told = WhyNothingFound(place);
@@ -78,7 +78,7 @@ bool HasAlias(const HeaderDirectory& headers, const std::string& alias) {
 
 }  // namespace
 
-TEST_CASE("a toolkit tree gives all parts and its version") {
+TEST_CASE("all parts and the version of a toolkit are found") {
   const TempTree tree;
   tree.Toolkit("cuda", 13, 0);
   const Installation found = FindOnly(Roots({tree.Path("cuda")}));
@@ -119,7 +119,7 @@ TEST_CASE("the wheels of CUDA 12 are one installation") {
                                           tree.Path("tree/nvidia/cuda_nvcc/include")});
 }
 
-TEST_CASE("wheels of two majors may be in one virtual environment") {
+TEST_CASE("wheels of two majors in one virtual environment are two installations") {
   const TempTree tree;
   tree.Wheels12("venv/lib/python3.11/site-packages", 9);
   tree.Toolkit("venv/lib/python3.11/site-packages/nvidia/cu13", 13, 0);
@@ -138,7 +138,7 @@ TEST_CASE("the system's Python packages are searched") {
   CHECK(FindOnly(places).minor == 9);
 }
 
-TEST_CASE("the packages around a program are searched, without a report if they lack CUDA") {
+TEST_CASE("a program's Python packages are searched, and are not reported if they lack CUDA") {
   const TempTree tree;
   tree.Wheels12("venv/lib/python3.11/site-packages", 9);
   SearchPlaces places = Roots({});
@@ -146,7 +146,7 @@ TEST_CASE("the packages around a program are searched, without a report if they 
   CHECK(FindOnly(places).minor == 9);
 }
 
-TEST_CASE("a directory that holds nothing but libraries is an installation without headers") {
+TEST_CASE("a directory that contains only libraries is an installation without headers") {
   const TempTree tree;
   tree.Write("libraries/libnvrtc.so.13", "");
   tree.Write("libraries/libnvrtc-builtins.so.13.1", "");
@@ -204,7 +204,7 @@ TEST_CASE("a distribution's packages are found by soname, with the headers of th
   CHECK_FALSE(older.nvvm.present());
 }
 
-TEST_CASE("one toolkit under several names is one installation with all of them") {
+TEST_CASE("one toolkit under several names is one installation with all names") {
   const TempTree tree;
   tree.Toolkit("local/cuda-13.0", 13, 0);
   tree.Link("local/cuda-13.0/targets/x86_64-linux/include", "../../include");
@@ -240,7 +240,7 @@ TEST_CASE(
   CHECK_THAT(found.incomplete[0].reason, Catch::Contains("libnvrtc-builtins.so.13"));
 }
 
-TEST_CASE("a libNVVM alone has no version") {
+TEST_CASE("a libNVVM without NVRTC and nvJitLink is incomplete") {
   const TempTree tree;
   tree.Write("cuda/nvvm/lib64/libnvvm.so.4", "");
   const FoundInstallations found = FindInstallations(Roots({tree.Path("cuda")}));
@@ -261,13 +261,13 @@ TEST_CASE("an empty root is reported only if it was requested") {
   CHECK(found.incomplete[0].reason.starts_with("it does not exist"));
 }
 
-TEST_CASE("a library's name gives its numbers") {
+TEST_CASE("a library's name has its version numbers") {
   CHECK(LibraryName::Parse("libnvrtc.so.13", "libnvrtc")->numbers == std::vector{13});
   CHECK(LibraryName::Parse("libnvrtc.so.12.4.127", "libnvrtc")->numbers == std::vector{12, 4, 127});
   CHECK(LibraryName::Parse("libnvvm.so", "libnvvm")->numbers.empty());
 }
 
-TEST_CASE("other variants of a library are not that library") {
+TEST_CASE("the name of another variant of a library is not the library's name") {
   for (const char* name :
        {"libnvrtc.alt.so.13", "libnvrtc_static.a", "libnvrtc-builtins.so.13.0", "libnvrtc.so.13a",
         "libnvrtc.so.", "libnvrtc.so13", "libnvrtc.so.99999999999999", "libnvrtc.so.-1",
@@ -277,7 +277,7 @@ TEST_CASE("other variants of a library are not that library") {
   }
 }
 
-TEST_CASE("the soname comes before the full name of a library") {
+TEST_CASE("a library's soname is listed before its full name") {
   const cccl_cache::daemon::TempTree tree;
   tree.Write("lib/libnvrtc.so.12.4.127", "");
   tree.Write("lib/libnvrtc.so.12", "");

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::chrono::seconds kPatience{60};
 
-/// A toolchain whose files are compared by `differ`.
+/// Returns a toolchain for which `differ` tells whether its files have changed.
 std::shared_ptr<IdentifiedToolchain> ComparedBy(std::function<bool()> differ) {
   return std::make_shared<IdentifiedToolchain>(
       IdentifiedToolchain::Parts{.toolchain = std::make_shared<const Toolchain>(),
@@ -30,7 +30,7 @@ std::shared_ptr<IdentifiedToolchain> ComparedBy(std::function<bool()> differ) {
                                  .differ = std::move(differ)});
 }
 
-/// A file system that answers when the test decides; waiting tasks share its ownership.
+/// Files whose comparison ends when the test decides. Waiting tasks share ownership of the state.
 class SlowFiles {
  public:
   [[nodiscard]] std::shared_ptr<IdentifiedToolchain> Comparison() const {
@@ -60,7 +60,7 @@ BlockingPool::Bounds OneThread(std::chrono::milliseconds look_time) {
       .threads_per_uid = 1, .waiting_per_uid = 2, .time = 2 * look_time, .look_time = look_time};
 }
 
-/// A call that the test can wait for.
+/// A callback that the test can wait for.
 class Call {
  public:
   [[nodiscard]] std::function<void()> Function() {
@@ -78,14 +78,14 @@ class Call {
 
 }  // namespace
 
-TEST_CASE("known results about hanging files are returned at once") {
+TEST_CASE("the known result about hanging files is returned at once") {
   SlowFiles files;
   BlockingPool threads(OneThread(kPatience));
   const auto comparison = files.Comparison();
   Call done;
   comparison->Look(threads, done.Function());
   files.AwaitLook();
-  CHECK(comparison->Known(threads) == Verdict::kSame);  // valid since its creation
+  CHECK(comparison->Known(threads) == Verdict::kSame);  // the result of the creation
   CHECK_FALSE(done.CameAlready());
   files.Answer(true);
   REQUIRE(done.Came());
@@ -110,7 +110,7 @@ TEST_CASE("files that don't answer in time count as hung until they answer") {
     REQUIRE(done.Came());
     CHECK(other->Known(patient) == Verdict::kSame);
   }
-  SECTION("a second caller is answered at once meanwhile, and starts no second thread") {
+  SECTION("a second caller is answered at once, without a second comparison") {
     Call again;
     comparison->Look(threads, again.Function());
     REQUIRE(again.Came());
@@ -121,7 +121,7 @@ TEST_CASE("files that don't answer in time count as hung until they answer") {
   CHECK(comparison->Known(threads) == Verdict::kSame);
 }
 
-TEST_CASE("a caller that comes during a comparison waits for the next one") {
+TEST_CASE("a call during a comparison waits for the next comparison") {
   SlowFiles files;
   BlockingPool threads(OneThread(kPatience));
   const auto comparison = files.Comparison();
@@ -140,10 +140,10 @@ TEST_CASE("a caller that comes during a comparison waits for the next one") {
   CHECK_FALSE(second.CameAlready());
   files.Answer(false);
   REQUIRE((first.Came() && second.Came() && third.Came()));
-  CHECK(looks == 2);  // the second and the third shared one
+  CHECK(looks == 2);  // the second and the third call shared one comparison
 }
 
-TEST_CASE("a toolchain that inotify does not cover is compared by its stamps") {
+TEST_CASE("the stamps of a toolchain are compared if inotify does not cover it") {
   Node node;
   FoundInstallations found = FindInstallations(Roots({node.tree.Path("cuda")}));
   REQUIRE(found.installations.size() == 1);

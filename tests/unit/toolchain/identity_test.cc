@@ -26,7 +26,7 @@ Survey YoungSurveyOf(const TempTree& tree, const std::string& name) {
   return std::move(*survey);
 }
 
-/// Returns a survey as of files that were written long ago.
+/// Returns a survey with stamps that prove, as if the files had been written long ago.
 Survey SurveyOf(const TempTree& tree, const std::string& name) {
   Survey survey = YoungSurveyOf(tree, name);
   for (SurveyedPart* part : {&survey.nvrtc, &survey.headers, &survey.nvjitlink, &survey.nvvm}) {
@@ -62,7 +62,7 @@ TEST_CASE("the same contents at two places have one identity") {
   CHECK(Identify(tree, "one").whole == Identify(tree, "two").whole);
 }
 
-TEST_CASE("one byte of one header makes another toolchain, but no other compiler") {
+TEST_CASE("one changed byte of a header makes another toolchain, but not another compiler") {
   const TempTree tree;
   tree.Toolkit("one", 13, 0);
   tree.Toolkit("two", 13, 0);
@@ -77,7 +77,7 @@ TEST_CASE("one byte of one header makes another toolchain, but no other compiler
   CHECK(one.nvvm == two.nvvm);
 }
 
-TEST_CASE("each file of a part is in the part's identity") {
+TEST_CASE("a change of a file changes the identity of its part") {
   const TempTree tree;
   tree.Toolkit("cuda", 13, 0);
   const Identity before = Identify(tree, "cuda");
@@ -166,8 +166,8 @@ TEST_CASE("a file that changed after the survey is not identified") {
   tree.Toolkit("cuda", 13, 0);
   FakeMetaStore meta;
   const Survey survey = SurveyOf(tree, "cuda");
-  SECTION("in size") { tree.Write("cuda/lib/libnvrtc.so.13", "longer than before"); }
-  SECTION("by name") { tree.Remove("cuda/include/cuda_runtime.h"); }
+  SECTION("a longer file") { tree.Write("cuda/lib/libnvrtc.so.13", "longer than before"); }
+  SECTION("a removed file") { tree.Remove("cuda/include/cuda_runtime.h"); }
   const auto identity = Identifier(meta).Identify(survey, {});
   REQUIRE_FALSE(identity.ok());
   CHECK(identity.error().code == ErrorCode::kUnavailable);
@@ -184,7 +184,7 @@ TEST_CASE("the digest of a file is the SHA-256 of its bytes") {
   CHECK_FALSE(DigestOfFile(file, stop.get_token()));
 }
 
-TEST_CASE("a file's digest is that of all its bytes") {
+TEST_CASE("files of all sizes are digested whole") {
   TempTree tree;
   tree.Write("empty", "");
   tree.Write("small", "abc");
@@ -222,7 +222,7 @@ TEST_CASE("a path that can't be read as a file has no digest") {
   CHECK_FALSE(DigestOfFile(Surveyed(tree.Path("fifo")), stop.get_token()));
 }
 
-TEST_CASE("a reader stops at a stop request") {
+TEST_CASE("a read of a file ends at a stop request") {
   TempTree tree;
   tree.Write("file", "abc");
   std::stop_source stop;

@@ -21,7 +21,7 @@ using namespace cccl_cache::daemon;
 
 namespace {
 
-/// A toolkit behind symlinks, watched like during a survey.
+/// A toolkit behind symlinks, watched as after a survey.
 class WatchedToolkit {
  public:
   WatchedToolkit() {
@@ -44,7 +44,7 @@ class WatchedToolkit {
 
 }  // namespace
 
-TEST_CASE("a change is known immediately") {
+TEST_CASE("a change in an installation is noticed at once") {
   WatchedToolkit toolkit;
   const TempTree& tree = toolkit.tree;
   SECTION("a header written in place") { tree.Write("real/cuda/include/cuda_runtime.h", "!"); }
@@ -61,7 +61,7 @@ TEST_CASE("a change is known immediately") {
   SECTION("a link of a library moved") {
     tree.Link("real/cuda/lib/libnvrtc.so.13", "libnvJitLink.so.13");
   }
-  SECTION("another spelling leads elsewhere") { tree.Link("named", "elsewhere"); }
+  SECTION("another name of the installation leads elsewhere") { tree.Link("named", "elsewhere"); }
   SECTION("a directory above was exchanged") {
     tree.Rename("real", "former");
     tree.Directory("real");
@@ -72,7 +72,7 @@ TEST_CASE("a change is known immediately") {
   CHECK(toolkit.watch.Changed());
 }
 
-TEST_CASE("files outside the installation may change") {
+TEST_CASE("a change of files outside the installation is ignored") {
   WatchedToolkit toolkit;
   const TempTree& tree = toolkit.tree;
   tree.Write("real/cuda/lib/libcublas.so.13", "a stray file beside the libraries");
@@ -151,7 +151,7 @@ TEST_CASE("an installation counts as changed when a mount over it goes away", "[
   REQUIRE(hidden);
 }
 
-TEST_CASE("reading is no change") {
+TEST_CASE("reading an installation is no change") {
   WatchedToolkit toolkit;
   const FoundInstallations found = FindInstallations(Roots({toolkit.tree.Path("named")}));
   REQUIRE(TakeSurvey(found.installations.front(), geteuid(), nullptr).ok());

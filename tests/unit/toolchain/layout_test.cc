@@ -61,7 +61,7 @@ TEST_CASE("a distribution's places are relative to the root of the file system")
   CHECK(layout.libdevice == Names{"usr/lib/cuda", ""});
 }
 
-TEST_CASE("a named path comes first, and an empty one is reported") {
+TEST_CASE("a named path is searched first, and is to be reported if it is empty") {
   TempTree tree;
   tree.Directory("parent/cuda-13");
   SearchPlaces places;
@@ -87,7 +87,7 @@ TEST_CASE("each major of wheels has a place; CUDA 12 and earlier share one") {
   CHECK(RootsOf(tree, places) == "packages/nvidia/cu13 packages/nvidia/cu9 packages ");
 }
 
-TEST_CASE("a virtual environment that is named as a root is searched for its packages") {
+TEST_CASE("the packages of a virtual environment that is named as a root are searched") {
   TempTree tree;
   tree.Directory("venv/lib/python3.11/site-packages/nvidia/cu13");
   tree.Directory("venv/lib/python2/site-packages/nvidia/cu13");
@@ -97,7 +97,7 @@ TEST_CASE("a virtual environment that is named as a root is searched for its pac
   CHECK(RootsOf(tree, places) == "venv " + packages + "/nvidia/cu13 " + packages + " ");
 }
 
-TEST_CASE("each Python below a prefix is searched, in the order of names") {
+TEST_CASE("the packages of each Python below a prefix are searched, in the order of names") {
   TempTree tree;
   tree.Directory("lib/python3.12/dist-packages/nvidia");
   tree.Directory("lib/python3/dist-packages/nvidia");
@@ -178,7 +178,7 @@ TEST_CASE("a directory is listed once, at its first place, with all its names") 
                                   tree.Path("cuda-13.0/targets")});
 }
 
-TEST_CASE("a spelling is kept once, and their number is bounded") {
+TEST_CASE("a header directory's alias is kept once, and the number of aliases is bounded") {
   HeaderDirectory headers{"/path", {}};
   AddAlias(headers, "/path");
   CHECK(headers.aliases.empty());
@@ -194,7 +194,7 @@ using Paths = std::vector<std::string>;
 
 namespace {
 
-/// Sets or removes one variable of the environment while it lives.
+/// Sets or removes an environment variable. The destructor restores it.
 class Variable {
  public:
   Variable(const char* name, const char* value) : name_(name) {

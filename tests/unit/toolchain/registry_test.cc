@@ -26,8 +26,8 @@ ToolchainPtr Make(int major, int minor, uint8_t first_byte) {
   return std::make_shared<const Toolchain>(toolchain);
 }
 
-/// Newest first; only 12.9 can link, and two of 12.9 have short ids that differ in their last
-/// digits.
+/// Returns 13.1, 13.0, 12.9 and 12.4. Only 12.9 has nvJitLink. The ids of 12.9 and 12.4 have the
+/// same first eight digits.
 const std::vector<ToolchainPtr>& Present() {
   static const std::vector<ToolchainPtr> present = [] {
     Toolchain linking = *Make(12, 9, 0x03);
@@ -79,7 +79,7 @@ TEST_CASE("a toolchain without the library for the kind does not serve") {
   CHECK(Chosen({}, 0, BuildKind::kNvvm) == "toolchain-not-found");
 }
 
-TEST_CASE("a major names its newest, a version exactly one") {
+TEST_CASE("a major selects its newest toolchain, a version the toolchain of that version") {
   CHECK(Chosen({.major = 13}) == "13.1");
   CHECK(Chosen({.major = 12}) == "12.9");
   CHECK(Chosen({.major = 11}) == "toolchain-not-found");
@@ -94,7 +94,7 @@ TEST_CASE("an invalid version is a bad request") {
   }
 }
 
-TEST_CASE("an id may be named by its first digits") {
+TEST_CASE("a toolchain may be selected by the first digits of its id") {
   CHECK(Chosen({.id = "ab000002"}) == "13.0");
   CHECK(Chosen({.id = "AB000002"}) == "13.0");
   CHECK(Chosen({.id = Present()[1]->id.Hex()}) == "13.0");
@@ -109,7 +109,7 @@ TEST_CASE("ambiguous, too few or invalid digits of an id are a bad request") {
   CHECK(Chosen({.id = std::string(65, 'a')}) == "invalid-request");
 }
 
-TEST_CASE("a toolchain may be named by its library: by the same file, else by the same bytes") {
+TEST_CASE("a library selects the toolchain with the same file, else with the same bytes") {
   const cccl_cache::Digest bytes = cccl_cache::Sha256("bytes");
   const auto with = [&](int minor, std::string_view stamp, const cccl_cache::Digest& id) {
     Toolchain toolchain = *Make(13, minor, 0);
@@ -142,7 +142,7 @@ TEST_CASE("a toolchain may be named by its library: by the same file, else by th
   }
 }
 
-TEST_CASE("only the named toolchain serves") {
+TEST_CASE("no other toolchain serves if the selected one lacks the library") {
   const auto chosen = Choose(Present(), {{.id = "ab000002"}, 0, BuildKind::kLink});
   REQUIRE_FALSE(chosen.ok());
   CHECK(chosen.error().message == "toolchain \"ab000002\" has no nvJitLink");
@@ -180,7 +180,7 @@ TEST_CASE("a toolchain is described with absolute paths, versions and capabiliti
   CHECK_FALSE(toolchain->capabilities.no_cache);
 }
 
-TEST_CASE("a second start reads no file and probes nothing") {
+TEST_CASE("a restart reads no file and probes nothing") {
   Node node;
   const SearchPlaces places = Roots({node.tree.Path("cuda")});
   const auto id = TestedRegistry(places, node.meta, node.compiler).Only()->id;
@@ -220,7 +220,7 @@ TEST_CASE("toolchains of several majors are listed, newest first") {
   CHECK((*registry.Select({.major = 12}, BuildKind::kLink))->version() == "12.9");
 }
 
-TEST_CASE("equal contents in a second place are reported, and are no second toolchain") {
+TEST_CASE("a second installation with equal contents is reported, and is no second toolchain") {
   Node node;
   node.tree.Toolkit("copy", 13, 0);
   TestedRegistry registry(Roots({node.tree.Path("cuda"), node.tree.Path("copy")}), node.meta,
@@ -242,7 +242,7 @@ TEST_CASE("equal contents in a second place are reported, and are no second tool
   CHECK((*chosen)->id == id);
 }
 
-TEST_CASE("an installation that others can write is rejected with path, mode and way out") {
+TEST_CASE("the error of an installation that others can write has path, mode and remedy") {
   Node node;
   node.tree.Mode("cuda/include/cccl", 0777);
   TestedRegistry registry(Roots({node.tree.Path("cuda")}), node.meta, node.compiler);
@@ -259,7 +259,7 @@ TEST_CASE("an installation that others can write is rejected with path, mode and
   CHECK(node.compiler.compiles == 0);
 }
 
-TEST_CASE("a toolchain with a dying compiler is rejected, and the others serve") {
+TEST_CASE("a toolchain with a crashing compiler is rejected, and the others serve") {
   Node node;
   node.tree.Wheels12("wheels", 9);
   node.tree.Write("cuda/lib/libnvrtc.so.13", "another compiler");
@@ -276,7 +276,7 @@ TEST_CASE("a toolchain with a dying compiler is rejected, and the others serve")
   CHECK(registry->Present().size() == 2);
 }
 
-TEST_CASE("a changed toolchain is another one for the next request") {
+TEST_CASE("the next request after a change gets another toolchain") {
   Node node;
   TestedRegistry registry(Roots({node.tree.Path("cuda")}), node.meta, node.compiler);
   const ToolchainPtr before = registry.Only();
@@ -304,7 +304,7 @@ TEST_CASE("a changed toolchain is another one for the next request") {
   CHECK_FALSE(registry->Unchanged(*before));
 }
 
-TEST_CASE("files that change and change back make another toolchain") {
+TEST_CASE("a toolchain whose files change and change back gets another serial") {
   Node node;
   TestedRegistry registry(Roots({node.tree.Path("cuda")}), node.meta, node.compiler);
   const ToolchainPtr before = registry.Only();
@@ -340,7 +340,7 @@ TEST_CASE("a stray file beside the libraries changes nothing") {
   CHECK(registry.Only() == before);
 }
 
-TEST_CASE("a spelling that leads elsewhere now is dropped") {
+TEST_CASE("an alias that now leads elsewhere is dropped") {
   Node node;
   node.tree.Link("link", "cuda");
   TestedRegistry registry(Roots({node.tree.Path("link")}), node.meta, node.compiler);

@@ -34,7 +34,7 @@ std::vector<std::string> HeaderNames(const Survey& survey) {
 
 }  // namespace
 
-TEST_CASE("a survey lists each header once, by name, and nothing that Python left") {
+TEST_CASE("a survey lists each header once, by name, and no files of Python") {
   const TempTree tree;
   tree.Toolkit("cuda", 13, 0);
   tree.Write("cuda/include/__pycache__/x.pyc", "");
@@ -68,7 +68,7 @@ TEST_CASE("two surveys of the same files agree; one after a change differs") {
   CHECK(Look(tree)->stamps != before->stamps);
 }
 
-TEST_CASE("headers behind links count under the link's name") {
+TEST_CASE("headers behind links are listed under the link's name") {
   const TempTree tree;
   tree.Toolkit("cuda", 13, 0);
   tree.Write("elsewhere/thrust/sort.h", "sort");
@@ -120,7 +120,7 @@ TEST_CASE("a sticky directory that all users may write can't hold headers") {
   CHECK_FALSE(Look(tree).ok());
 }
 
-TEST_CASE("another spelling counts only if no other user can change its target") {
+TEST_CASE("an alias is listed only if no other user can change its target") {
   const TempTree tree;
   tree.Toolkit("cuda", 13, 0);
   tree.Link("safe/link", tree.Path("cuda/include"));
@@ -135,7 +135,7 @@ TEST_CASE("another spelling counts only if no other user can change its target")
   CHECK(survey->header_directories[0].aliases == std::vector{tree.Path("safe/link")});
 }
 
-TEST_CASE("an installation with a directory that is gone is an error that names it") {
+TEST_CASE("the error of an installation without one of its directories names the directory") {
   const TempTree tree;
   tree.Toolkit("cuda", 13, 0);
   const Installation installation = FoundIn(tree);

@@ -47,7 +47,8 @@ class FakeMetaStore final : public MetaStore {
 
   /// Returns the number of writes: one for every computed digest and every probe.
   [[nodiscard]] size_t writes();
-  /// Replaces the digest in each record about files, to reveal a reader that trusts it.
+  /// Makes the digest in each record about files wrong. A result with such a digest comes from a
+  /// record, not from the files.
   void ForgeFileDigests();
 
  private:
@@ -56,7 +57,7 @@ class FakeMetaStore final : public MetaStore {
   size_t writes_ = 0;
 };
 
-/// Accepts an empty program, and the options that the test sets.
+/// Accepts all programs, and all options except those that the test rejects.
 class FakeCompiler final : public Compiler {
  public:
   Result<CompileOutput> Compile(const CompileJob& job, const CompileLimits& limits,
@@ -88,14 +89,14 @@ class TestedRegistry {
   TestedRegistry(RegistryOptions options, FakeMetaStore& meta, FakeCompiler& compiler);
 
   ToolchainRegistry* operator->() { return &registry_; }
-  /// The only toolchain; fails the test if there is none or more.
+  /// Returns the only toolchain. Fails the test if there are none or several.
   ToolchainPtr Only();
   /// Returns the toolchain for a request of this kind, after as many scans as needed.
   Result<ToolchainPtr> Select(const cccl_cache::ToolchainSelector& selector,
                               cccl_cache::BuildKind kind);
   /// Returns the toolchain for a request without a selector.
   Result<ToolchainPtr> Default();
-  /// Returns when the scan is over.
+  /// Scans, and returns when the scan is over.
   void Rescan();
   [[nodiscard]] std::vector<ToolchainReport> Reports();
 

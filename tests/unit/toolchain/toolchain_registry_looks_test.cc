@@ -23,7 +23,7 @@ using cccl_cache::BuildKind;
 
 namespace {
 
-/// Makes the probe of CUDA 13 wait for the test, if set.
+/// If shut, makes the probe of CUDA 13 wait until the test opens it.
 class Gate final : public Compiler {
  public:
   Result<CompileOutput> Compile(const CompileJob& job, const CompileLimits&,
@@ -58,7 +58,7 @@ class Gate final : public Compiler {
   int waiting_ = 0;
 };
 
-/// Stores nothing. At the first query for a digest, after the survey, it calls a function that
+/// Stores nothing. At the first query for a digest, which follows the survey, calls a function that
 /// changes the files.
 class ChangeDuringLook final : public MetaStore {
  public:
@@ -77,7 +77,7 @@ bool Ready(std::future<void>& future) {
   return future.wait_for(std::chrono::seconds(60)) == std::future_status::ready;
 }
 
-/// Returns when a scan is over, or hangs.
+/// Scans, and returns when the scan has ended or counts as hung.
 void Rescanned(ToolchainRegistry& registry) {
   std::promise<void> looked;
   registry.Rescan([&] { looked.set_value(); });
@@ -184,7 +184,7 @@ TEST_CASE("no caller waits while a toolchain is identified") {
   REQUIRE(registry.Present().size() == 2);
   compiler.Shut();
   node.tree.Write("cuda/lib/libnvrtc.so.13", "COMPILER");
-  // This thread asks, and opens the gate only afterwards.
+  // The scan waits at the gate, which this thread opens after its requests.
   REQUIRE_FALSE(registry.Select({.major = 13}, 0, BuildKind::kNvrtc));
   std::promise<void> looked;
   std::future<void> look = looked.get_future();
@@ -236,7 +236,7 @@ TEST_CASE("a hung scan delays no caller, and known toolchains still serve") {
     REQUIRE(Ready(telling));  // although the scan waits at the gate
   }
   CHECK(chosen->error().code == ErrorCode::kUnavailable);
-  // It is in its probe by now, or in one of the next scans.
+  // The error names the hung step as soon as this scan, or a later one, has reached the probe.
   CHECK(WaitUntil([&] {
     Rescanned(registry);
     const auto again = registry.Select({.major = 13}, 0, BuildKind::kNvrtc);
@@ -250,7 +250,7 @@ TEST_CASE("a hung scan delays no caller, and known toolchains still serve") {
   }
 }
 
-TEST_CASE("a stop ends the first look and its waiters") {
+TEST_CASE("a stop ends the first scan and answers its waiters") {
   Node node;
   Gate compiler;
   compiler.Shut();
@@ -269,7 +269,7 @@ TEST_CASE("a stop ends the first look and its waiters") {
   REQUIRE(told);
   CHECK(told->code == ErrorCode::kUnavailable);
   CHECK(present.get().empty());
-  CHECK(reports.empty());  // a place that was not searched is not missing
+  CHECK(reports.empty());  // a place that was not searched is not reported as missing
   bool called = false;
   registry.Rescan([&] { called = true; });
   CHECK(called);

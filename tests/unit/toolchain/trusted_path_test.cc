@@ -18,8 +18,8 @@ namespace {
 
 constexpr uid_t kStranger = 54321;
 
-/// Makes `name` belong to another user: really if the test may, else by assuming another uid for
-/// ourselves.
+/// Makes `name` belong to another user than the returned uid. Root changes the owner; any other
+/// user gets another uid than its own.
 uid_t GiveAway(const TempTree& tree, const std::string& name) {
   if (geteuid() != 0) return kStranger;
   REQUIRE(lchown(tree.Path(name).c_str(), kStranger, kStranger) == 0);
@@ -64,7 +64,7 @@ TEST_CASE("a file below a directory that others can write is not trusted") {
   }
 }
 
-TEST_CASE("a path may lead through a sticky directory that may not hold the file itself") {
+TEST_CASE("a sticky directory is trusted above the file's directory, but not as that directory") {
   const TempTree tree;
   tree.Write("a/b/file", "");
   tree.Mode("a", 01777);
@@ -109,7 +109,7 @@ TEST_CASE("a link that another user put into a sticky directory is not followed"
   CheckDenied(Follow(tree, "shared/link/file"), tree.Path("shared/link"));
 }
 
-TEST_CASE("a path that does not exist, loops, or goes through no directory is unavailable") {
+TEST_CASE("a path that does not exist, loops or leads through a file is unavailable") {
   const TempTree tree;
   tree.Write("file", "");
   tree.Link("loop", "loop");
@@ -156,7 +156,7 @@ TEST_CASE("a path that another user owns is not trusted, whatever its mode") {
   CHECK_THAT(*why, Contains("/opt/x belongs to uid 1001") && Contains("chown -R root"));
 }
 
-TEST_CASE("a path that a group or everybody can write is not trusted, and the error has the mode") {
+TEST_CASE("a path that a group or all can write is not trusted; the error has its mode") {
   const mode_t mode = GENERATE(0775, 0757);
   const auto why = Why(0, S_IFREG | mode);
   REQUIRE(why);
@@ -166,8 +166,7 @@ TEST_CASE("a path that a group or everybody can write is not trusted, and the er
   CHECK(Why(kOwn, S_IFDIR | mode, PathRole::kPassedThrough));
 }
 
-TEST_CASE(
-    "a path may lead through a sticky directory that all can write, whose own files are refused") {
+TEST_CASE("a sticky directory that all can write is trusted only if it is passed through") {
   CHECK_FALSE(Why(0, S_IFDIR | S_ISVTX | 0777, PathRole::kPassedThrough));
   CHECK(Why(0, S_IFDIR | S_ISVTX | 0777, PathRole::kHolder));
   CHECK(Why(0, S_IFREG | S_ISVTX | 0777, PathRole::kPassedThrough));

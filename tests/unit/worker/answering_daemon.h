@@ -52,7 +52,7 @@ class AnsweringDaemon {
     const std::lock_guard lock(mutex_);
     return asked_;
   }
-  /// Returns the announced names of the toolchain.
+  /// Returns the names of announced look-ups in the toolchain.
   [[nodiscard]] std::vector<std::string> announced() const {
     const std::lock_guard lock(mutex_);
     return announced_;

@@ -25,7 +25,7 @@ TEST_CASE("libraries that a toolchain has are loaded, those that it lacks are em
   CHECK(libraries->libdevice == "fake libdevice\n");
 }
 
-TEST_CASE("a missing or wrong library is named") {
+TEST_CASE("the error of a missing or wrong library names it") {
   ZygoteHello hello;
   hello.nvrtc = LibraryFiles{.path = kToolkit + "/lib/absent.so"};
   const auto gone = CompilerLibraries::Load(hello);
@@ -37,7 +37,7 @@ TEST_CASE("a missing or wrong library is named") {
   CHECK(other.error().message.find("libnvvm.so.4 has no function nvrtc") != std::string::npos);
 }
 
-TEST_CASE("a missing or invalid libdevice is named") {
+TEST_CASE("the error of a missing or invalid libdevice names it") {
   ZygoteHello hello;
   hello.libdevice = kToolkit + "/absent.bc";
   const auto gone = CompilerLibraries::Load(hello);

@@ -16,7 +16,7 @@ namespace file_client_test {
 using namespace cccl_cache::daemon;
 using cccl_cache::FileDescriptor;
 
-TEST_CASE("a name is asked for once, and its answer stays") {
+TEST_CASE("a name is asked for once, and its answer is kept") {
   AnsweringDaemon daemon({{"/a", {FileKind::kFile, 7, "text"}}, {"/d", {FileKind::kDirectory, 8}}});
   FileClient client(daemon.socket());
   for (int i = 0; i < 2; ++i) {
@@ -40,7 +40,8 @@ TEST_CASE("a name that can't be asked for is absent") {
 
 namespace {
 
-/// Returns the exit status of a process that asks and gets this packet; none: the daemon is gone.
+/// Returns the exit status of a process that asks and gets this packet as the answer. If the packet
+/// is empty, the daemon has closed its socket.
 int ExitOfWhoAsks(const std::string& packet) {
   int ends[2];
   REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);

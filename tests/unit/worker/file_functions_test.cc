@@ -25,8 +25,8 @@ using cccl_cache::FileDescriptor;
 
 namespace {
 
-/// Makes one job's view current while it lives. The functions under test have the names of the C
-/// library's.
+/// Makes a job's file view current until it is destroyed. The functions under test replace the C
+/// library's functions of the same names.
 class JobInProgress {
  public:
   explicit JobInProgress(const TemporaryDirectory& directory) : target_(directory.path()) {
@@ -84,7 +84,7 @@ TEST_CASE("in a job the C library's file functions use its view") {
   CHECK(realpath("/etc/passwd", buffer) == nullptr);
 }
 
-TEST_CASE("in a job a file from the daemon is read in place") {
+TEST_CASE("in a job files from the daemon can be opened, read and listed") {
   const AnsweringDaemon daemon(
       {{"/opt/a.h", {FileKind::kFile, 7, "text"}}, {"/opt", {FileKind::kDirectory, 8, ""}}});
   FileClient client(daemon.socket());
@@ -112,7 +112,7 @@ TEST_CASE("in a job no directory can be made, removed or entered") {
   CHECK(rmdir(directory.path().c_str()) == -1);
 }
 
-TEST_CASE("in a job a refused directory is an empty one, because NVRTC takes no null") {
+TEST_CASE("in a job a refused directory is listed as empty, because NVRTC can't handle null") {
   const TemporaryDirectory directory;
   directory.Write("a.h", "text");
   const JobInProgress job(directory);
@@ -120,7 +120,7 @@ TEST_CASE("in a job a refused directory is an empty one, because NVRTC takes no 
   CHECK(EntriesOf("/cccl-root-1") == 3);
 }
 
-TEST_CASE("a working directory that does not fit is refused") {
+TEST_CASE("getcwd fails with a buffer that is too small") {
   const TemporaryDirectory directory;
   const JobInProgress job(directory);
   char small[4];
@@ -132,7 +132,7 @@ TEST_CASE("a working directory that does not fit is refused") {
   free(allocated);
 }
 
-TEST_CASE("outside a job the file functions are the kernel's own") {
+TEST_CASE("outside a job the file functions call the kernel") {
   const TemporaryDirectory directory;
   const std::string file = directory.Write("a.h", "text");
   struct stat status;

@@ -73,8 +73,7 @@ struct Scene {
 
 }  // namespace
 
-TEST_CASE(
-    "files outside the toolchain are those of the daemon's answers, whatever is on the disk") {
+TEST_CASE("files outside the toolchain come from the daemon, never from the disk") {
   Scene scene;
   CHECK(scene.Read("/cccl-root-0/mine.h") == "mine");
   CHECK(scene.Read("/cccl-root-0/none.h") == kNone);
@@ -86,7 +85,7 @@ TEST_CASE(
                                                   "/cccl-work/mine.h"});
 }
 
-TEST_CASE("a name that leaves the toolchain is asked for as it was spelled") {
+TEST_CASE("a name that leaves the toolchain is asked for with its \"..\"") {
   Scene scene;
   CHECK(scene.Read("/cccl-root-1/./../up.h") == "up");
   const std::string detour = "/cccl-root-1/../user/../trusted/cub/cub.cuh";
@@ -125,7 +124,7 @@ TEST_CASE("stat shows only kind, size and identity") {
   CHECK(scene.Status("/opt/x.h").st_ino != mine.st_ino);
 }
 
-TEST_CASE("an invented name of the compiler is not asked for until it is opened") {
+TEST_CASE("a name that the compiler made up is not asked for until it is opened") {
   Scene scene;
   CHECK_FALSE(scene.Exists("/cccl-root-0/prog.cu"));
   CHECK_FALSE(scene.Exists("__nv_name_map"));
@@ -137,7 +136,7 @@ TEST_CASE("an invented name of the compiler is not asked for until it is opened"
         std::vector<std::string>{"/cccl-root-0/prog.cu", "/cccl-work/__nv_name_map"});
 }
 
-TEST_CASE("a descriptor of a file outside can't be written to") {
+TEST_CASE("a descriptor of a file outside the toolchain can't be written to") {
   Scene scene;
   const FileDescriptor file(scene.view.Open("/cccl-root-0/mine.h", O_RDONLY));
   REQUIRE(file.valid());

@@ -86,7 +86,7 @@ TEST_CASE("the toolchain's own files, present or absent, are not asked for") {
   CHECK(scene.asked().empty());
 }
 
-TEST_CASE("a look-up in the toolchain is announced before it, by the entry that contains it") {
+TEST_CASE("a look-up in the toolchain is announced once per entry of the header directory") {
   Scene scene;
   FileView& view = scene.view;
   CHECK(Read(view, "/cccl-root-1/cub/cub.cuh") == "cub");
@@ -110,7 +110,7 @@ TEST_CASE("without a daemon no file outside the toolchain exists") {
   CHECK(Exists(view, "."));
 }
 
-TEST_CASE("a file under the name of a directory is absent") {
+TEST_CASE("a file's name with the form of a directory's is absent") {
   Scene scene;
   AnsweringDaemon daemon{{{"/u/x.h", {FileKind::kFile, 1, "text"}}}};
   FileClient client{daemon.socket()};
@@ -124,7 +124,7 @@ TEST_CASE("a file under the name of a directory is absent") {
   CHECK(Exists(view, "/cccl-root-1/cub/"));
 }
 
-TEST_CASE("the daemon refuses the kernel's own files") {
+TEST_CASE("the kernel's own files are asked for like all files outside the toolchain") {
   Scene scene;
   const Names names = {"/proc/self/maps", "/dev/null", "/x/../proc/self/maps"};
   for (const std::string& name : names) {
@@ -134,7 +134,7 @@ TEST_CASE("the daemon refuses the kernel's own files") {
   CHECK(scene.asked() == names);
 }
 
-TEST_CASE("'..' out of the toolchain leads outside") {
+TEST_CASE("a name that leaves the toolchain by '..' is outside") {
   Scene scene;
   FileView& view = scene.view;
   CHECK(Read(view, "/cccl-root-1/../user/mine.h") == kNone);
@@ -142,7 +142,7 @@ TEST_CASE("'..' out of the toolchain leads outside") {
   CHECK(scene.asked() == Names{"/cccl-root-1/../user/mine.h"});
 }
 
-TEST_CASE("the target of a symlink in the toolchain is the toolchain's own, wherever it lies") {
+TEST_CASE("the target of a toolchain's symlink counts as inside, wherever it lies") {
   Scene scene;
   scene.directory.Write("store/block/sort.h", "sort");
   scene.directory.Write("store/config.h", "config");
@@ -151,7 +151,7 @@ TEST_CASE("the target of a symlink in the toolchain is the toolchain's own, wher
   FileView& view = scene.view;
   CHECK(Read(view, "/cccl-root-1/link.h") == "mine");
   CHECK(Exists(view, "/cccl-root-1/link.h"));
-  // Like the look-up of `#include "../config.h"` in the first of them, by a new view too.
+  // As for `#include "../config.h"` in sort.h, before sort.h itself is read.
   CHECK(Read(view, "/cccl-root-1/sub/block/../config.h") == "config");
   CHECK(Read(view, "/cccl-root-1/sub/block/sort.h") == "sort");
   CHECK(Exists(view, "/cccl-root-1/sub/block/../config.h"));
@@ -159,7 +159,7 @@ TEST_CASE("the target of a symlink in the toolchain is the toolchain's own, wher
   CHECK(scene.asked().empty());
 }
 
-TEST_CASE("'..' out of the target of a toolchain's symlink leads outside") {
+TEST_CASE("a name that leaves the target of a toolchain's symlink by '..' is outside") {
   Scene scene;
   scene.directory.Write("store/thrust/sort.h", "sort");
   scene.directory.Write("store/other.h", "other");
@@ -171,7 +171,7 @@ TEST_CASE("'..' out of the target of a toolchain's symlink leads outside") {
   CHECK(scene.asked() == Names{"/cccl-root-1/sub/../other.h", "/cccl-root-1/sub/.."});
 }
 
-TEST_CASE("a file beside a directory of the toolchain is outside, also after other questions") {
+TEST_CASE("a file beside the toolchain's directory is outside, also after other questions") {
   Scene scene;
   FileView& view = scene.view;
   Exists(view, scene.trusted);
@@ -179,7 +179,7 @@ TEST_CASE("a file beside a directory of the toolchain is outside, also after oth
   CHECK(scene.asked() == Names{scene.trusted, "/cccl-root-1/cub/../../user/mine.h"});
 }
 
-TEST_CASE("the target of a symlink is outside under its own name") {
+TEST_CASE("the target of a toolchain's symlink is outside under its own name") {
   Scene scene;
   fs::create_directory_symlink(scene.user, scene.trusted + "/sub");
   FileView& view = scene.view;
@@ -231,7 +231,7 @@ TEST_CASE("visible directories have a made-up inode and a constant time") {
   CHECK(status.st_mtim.tv_sec == 1);
 }
 
-TEST_CASE("nothing is written, and a file opened for writing does not exist") {
+TEST_CASE("a file can't be opened for writing, and nothing is written") {
   Scene scene;
   FileView& view = scene.view;
   CHECK(view.Open(scene.user + "/mine.h", O_WRONLY | O_TRUNC) == -ENOENT);
@@ -262,7 +262,7 @@ TEST_CASE("scratch files live in memory, and an open starts at the beginning") {
   CHECK(scene.asked().empty());
 }
 
-TEST_CASE("listings are given of the toolchain's directories only") {
+TEST_CASE("only the toolchain's directories can be listed") {
   Scene scene;
   FileView& view = scene.view;
   const FileDescriptor root(view.OpenDirectory("/cccl-root-1"));

@@ -28,7 +28,7 @@ using namespace cccl_cache::daemon;
 
 namespace {
 
-/// Exceeds a sanitizer's own memory, which both limits count.
+/// Larger than the memory of a sanitizer, which counts against both limits.
 constexpr uint64_t kDataBytes = 1ull << 46;
 constexpr uint64_t kAddressBytes = 1ull << 47;
 
@@ -127,7 +127,7 @@ TEST_CASE("an isolated process has each of its limits, and can't raise it") {
   CHECK(Is(seen.limits.open_files, 64));
 }
 
-TEST_CASE("a worker with a precompiled header may write a file of its size, and no larger") {
+TEST_CASE("a worker with a precompiled header may write files up to the header's maximum size") {
   const Surroundings seen =
       Isolated({.data_bytes = kDataBytes, .address_bytes = kAddressBytes, .has_pch = true});
   REQUIRE(seen.isolated);
@@ -153,7 +153,7 @@ TEST_CASE("an isolated process can't be traced, gains no rights, and dies with i
   CHECK(seen.leads_session);
 }
 
-TEST_CASE("a process without its zygote gets an error") {
+TEST_CASE("isolation is an error if the zygote is not the process's parent") {
   struct Told {
     bool isolated;
     ErrorCode why_not;
@@ -168,7 +168,7 @@ TEST_CASE("a process without its zygote gets an error") {
   CHECK(told.why_not == ErrorCode::kUnavailable);
 }
 
-TEST_CASE("a process with limited reach has no capability left, as root too") {
+TEST_CASE("an isolated process with limited reach has no capability, even as root") {
   struct Told {
     bool confined;
     CapabilitySets before;
@@ -179,7 +179,7 @@ TEST_CASE("a process with limited reach has no capability left, as root too") {
   REQUIRE(sandbox.ok());
   const pid_t zygote = getpid();
   const Told told = InChild<Told>([&](Told& answer) {
-    // In its own user namespace it has all capabilities.
+    // In its own user namespace the process has all capabilities.
     if (geteuid() != 0) unshare(CLONE_NEWUSER);
     answer.before = OwnCapabilities();
     answer.confined =

@@ -105,7 +105,7 @@ TEST_CASE("an input's type is taken from its contents if it is not given") {
   CHECK(fake.calls.find("add(10 b=who knows)") != std::string::npos);
 }
 
-TEST_CASE("PTX comes in place of a cubin, without its zero byte") {
+TEST_CASE("PTX is returned without its zero byte if there is no cubin") {
   const NvJitLinkLibrary library = Library();
   fake.cubin = "";
   fake.ptx = "ptx";
@@ -126,7 +126,7 @@ TEST_CASE("both logs are returned on separate lines, the errors first") {
   CHECK(RunLinkJob(Job(), library).log == "info");
 }
 
-TEST_CASE("the first failing call is the reply, with the name of its result") {
+TEST_CASE("the first failing call of nvJitLink ends the job with the name of its result") {
   for (const std::string call : {"create", "add", "complete"}) {
     const NvJitLinkLibrary library = Library();
     fake.fails = call;

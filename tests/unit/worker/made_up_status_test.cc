@@ -20,7 +20,7 @@ TEST_CASE("a made-up status is constant, and discloses nothing about the machine
   CHECK(one.st_mtim.tv_sec == 1);
 }
 
-TEST_CASE("a file is a regular one of its size, a directory a directory") {
+TEST_CASE("a made-up status has the kind and the size") {
   const struct stat file = File(5, 1000);
   CHECK(S_ISREG(file.st_mode));
   CHECK(file.st_size == 1000);

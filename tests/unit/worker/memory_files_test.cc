@@ -22,7 +22,7 @@ int Filled(std::string_view contents) {
                       contents);
 }
 
-TEST_CASE("a file in memory holds the bytes, from its start on") {
+TEST_CASE("a file in memory is read from its start") {
   const FileDescriptor file(Filled(std::string("a\0b", 3)));
   REQUIRE(file.valid());
   std::array<char, 8> bytes{};
@@ -39,7 +39,7 @@ TEST_CASE("a file in memory can't be changed, even through another descriptor") 
   CHECK(lseek(file.get(), 0, SEEK_END) == 4);
 }
 
-TEST_CASE("an empty file is valid") {
+TEST_CASE("an empty file in memory is valid") {
   const FileDescriptor file(Filled(""));
   REQUIRE(file.valid());
   char byte = 0;
@@ -76,7 +76,7 @@ TEST_CASE("a precompiled header is written from its beginning") {
   CHECK(ReadAll(memory.get()) == "new");
 }
 
-TEST_CASE("a precompiled header is read once, by the compiler, and not written") {
+TEST_CASE("a precompiled header can be opened once for reading, and not for writing") {
   const FileDescriptor memory(memfd_create("test", 0));
   REQUIRE(write(memory.get(), "text", 4) == 4);
   PchFile file(memory.get(), PchUse::kRead);

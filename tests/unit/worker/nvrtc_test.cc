@@ -118,14 +118,14 @@ TEST_CASE("a reply has the architectures if the release can list them") {
   CHECK(RunNvrtcJob(Job(), library).architectures.empty());
 }
 
-TEST_CASE("a program without a name has NVRTC's own") {
+TEST_CASE("a program without a name gets NVRTC's default name") {
   WorkerJob job = Job();
   job.program_name = "";
   CHECK(RunNvrtcJob(job, Library()).succeeded);
   CHECK(fake.calls.find("source as null") != std::string::npos);
 }
 
-TEST_CASE("missing outputs are no part of the reply") {
+TEST_CASE("the reply lacks the outputs that NVRTC did not make") {
   const WorkerReply both = RunNvrtcJob(Job(), Library());
   REQUIRE(both.parts.size() == 2);
   CHECK(both.parts[0] == WorkerReply::Part{ArtifactKind::kPtx, "ptx"});
@@ -135,7 +135,7 @@ TEST_CASE("missing outputs are no part of the reply") {
   CHECK(RunNvrtcJob(Job(), library).parts.size() == 1);
 }
 
-TEST_CASE("the first failing call is the reply, with a log after a compile") {
+TEST_CASE("the first failing call of NVRTC ends the job, with a log after the compile") {
   for (const std::string call : {"create", "expression", "compile", "lowered"}) {
     const NvrtcLibrary library = Library();
     fake.fails = call;
@@ -149,7 +149,7 @@ TEST_CASE("the first failing call is the reply, with a log after a compile") {
   }
 }
 
-TEST_CASE("precompiled headers are asked for before the client's options, and without messages") {
+TEST_CASE("options for precompiled headers precede the client's and suppress messages") {
   const std::string name(kPchName);
   const std::string silently = " --pch-messages=false --instantiate-templates-in-pch=false ";
   CHECK(RunNvrtcJob(Job(), Library(), PchUse::kRead).succeeded);

@@ -102,7 +102,7 @@ TEST_CASE("libNVVM's output is PTX without its zero byte, or LTO-IR unchanged") 
   CHECK(lto.parts[0].bytes == std::string("the result\0", 11));
 }
 
-TEST_CASE("the first failing call is the reply, with its name and the log") {
+TEST_CASE("the first failing call of libNVVM ends the job with its result's name and the log") {
   for (const std::string call : {"create", "add", "lazy", "compile"}) {
     const NvvmLibrary library = Library();
     fake.fails = call;

@@ -9,7 +9,7 @@ namespace paths_test {
 
 using namespace cccl_cache::daemon;
 
-TEST_CASE("a path without dots keeps parts that only the kernel can resolve") {
+TEST_CASE("single dots and double slashes are removed from a path, '..' is kept") {
   CHECK(WithoutDots("/a//b/./c/") == "/a/b/c");
   CHECK(WithoutDots("/a/../b") == "/a/../b");
   CHECK(WithoutDots("/") == "/");
@@ -84,7 +84,7 @@ TEST_CASE("a relative name is below the working directory") {
   CHECK(PathOf(paths, "./x.h") == "/cccl-cwd/x.h");
 }
 
-TEST_CASE("'..' is left to the look-up") {
+TEST_CASE("'..' in a visible name is kept for the look-up") {
   const WorkerJob job = Job();
   const VisiblePaths paths(job);
   CHECK(PathOf(paths, "/cccl-root-1/a/../../b.h") == "/opt/cuda/include/a/../../b.h");

@@ -41,7 +41,7 @@ TEST_CASE("a pinned stream reads, tells and seeks like one of a file") {
   CHECK(fclose(stream) == 0);
 }
 
-TEST_CASE("a pinned stream is not for writing, and a directory's not for reading") {
+TEST_CASE("a pinned stream can't be written, and one of a directory can't be read") {
   FILE* stream = OpenPinnedStream(std::make_shared<const std::string>("text"));
   CHECK(fputc('x', stream) == EOF);
   fclose(stream);

@@ -27,7 +27,7 @@ namespace cccl_cache::daemon {
 /// The result of a job.
 struct JobOutcome {
   int wait_status = -1;
-  std::string reply;  ///< all bytes of the worker
+  std::string reply;  ///< all bytes that the worker sent
 
   [[nodiscard]] WorkerReply Decoded() const {
     REQUIRE(wait_status == 0);
@@ -41,7 +41,7 @@ struct JobOutcome {
 /// A zygote in a child of this process, and the daemon's side of its sockets. Ends with the object.
 class RunningZygote {
  public:
-  // Exit statuses of its process: the zygote did not start, or stopped with an error.
+  // Exit statuses of the zygote's process: it did not start, or stopped with an error.
   static constexpr int kNotStarted = 41;
   static constexpr int kBroken = 42;
 
@@ -100,7 +100,7 @@ class RunningZygote {
     REQUIRE(SendPacket(control_.get(), EncodeControlMessage(request), fds).ok());
   }
 
-  /// Returns its present workers, with and without a job.
+  /// Returns the zygote's current workers, with and without a job.
   [[nodiscard]] std::vector<pid_t> Workers() const {
     const std::string pid = std::to_string(pid_);
     std::ifstream children("/proc/" + pid + "/task/" + pid + "/children");
@@ -108,7 +108,7 @@ class RunningZygote {
     return {std::istream_iterator<pid_t>(children), {}};
   }
 
-  /// Returns the exit status of its process after the daemon is gone.
+  /// Closes the daemon's socket. Returns the exit status of the zygote's process.
   int End() {
     control_.Close();
     int status = 0;

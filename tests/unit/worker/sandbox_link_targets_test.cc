@@ -44,7 +44,7 @@ TEST_CASE("the targets of links are added by their real paths, files and directo
   CHECK(other.Found() == Places{other.directory / "cuda", other.directory / "elsewhere/deep"});
 }
 
-TEST_CASE("links in targets of links are followed as well, in a circle once") {
+TEST_CASE("links in targets of links are followed, even in a circle") {
   const Scene scene;
   scene.Link("directory", scene.directory / "elsewhere");
   scene.directory.Write("third/a.h", "");
@@ -64,7 +64,7 @@ TEST_CASE("a link that leads inside, nowhere, or to the root adds nothing") {
   CHECK(scene.Found() == Places{scene.directory / "cuda"});
 }
 
-TEST_CASE("files that the kernel makes up are never added") {
+TEST_CASE("files of /proc, /dev and /sys are never added") {
   const Scene scene;
   scene.Link("process", "/proc/self");
   scene.Link("devices", "/dev");

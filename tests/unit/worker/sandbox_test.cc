@@ -176,7 +176,7 @@ void* SayDone(void* answer) {
   return nullptr;
 }
 
-TEST_CASE("a compiler's own means work in the sandbox") {
+TEST_CASE("system calls that compilers need work in the sandbox") {
   const Sandbox sandbox = Scene().Prepared();
   SECTION("threads") {
     CHECK(Sandboxed(sandbox, [] {
@@ -213,7 +213,7 @@ TEST_CASE("a compiler's own means work in the sandbox") {
   }
 }
 
-TEST_CASE("calls of attackers end the process") {
+TEST_CASE("a system call that only an attacker needs ends the process") {
   const Sandbox sandbox = Scene().Prepared();
   const long parent = getpid();
   const std::pair<const char*, std::function<long()>> attempts[] = {
@@ -234,7 +234,7 @@ TEST_CASE("calls of attackers end the process") {
   }
 }
 
-TEST_CASE("calls that a filter can't check, or that are unused, do not exist") {
+TEST_CASE("system calls that a filter can't check, or that are unused, give ENOSYS") {
   const Sandbox sandbox = Scene().Prepared();
   CHECK(Sandboxed(sandbox, [] { return JobOutcome(syscall(SYS_clone3, nullptr, 0)); }) == ENOSYS);
   CHECK(Sandboxed(sandbox, [] {
@@ -246,7 +246,7 @@ TEST_CASE("calls that a filter can't check, or that are unused, do not exist") {
         }) == ENOSYS);
 }
 
-TEST_CASE("no memory is executable or escapes RLIMIT_DATA") {
+TEST_CASE("no memory can be executable or escape RLIMIT_DATA") {
   const Sandbox sandbox = Scene().Prepared();
   constexpr int kOwn = MAP_PRIVATE | MAP_ANONYMOUS;
   CHECK(Sandboxed(sandbox, [] { return JobOutcome(Map(PROT_READ | PROT_WRITE, kOwn)); }) == kDone);
@@ -319,7 +319,7 @@ TEST_CASE("a kernel that has Landlock and refuses it is an error, not a weaker s
         }) == kDone);
 }
 
-TEST_CASE("without seccomp there is no sandbox, which is reported") {
+TEST_CASE("without seccomp the sandbox is reported as none") {
   const Scene scene;
   CHECK(InChild([&] {
           if (!Lose({SCMP_SYS(seccomp)})) return kNoSandbox;

@@ -13,7 +13,7 @@ const LibraryFiles kNvrtc = {.path = kLibraries + "libnvrtc.so.13"};
 
 using Function = int(int*, int*);
 
-TEST_CASE("functions are found, those of other releases may be missing") {
+TEST_CASE("a function that not every release has may be missing") {
   auto library = SharedLibrary::Open(kNvrtc);
   REQUIRE(library.ok());
   Function* version = nullptr;
@@ -29,7 +29,7 @@ TEST_CASE("functions are found, those of other releases may be missing") {
   CHECK(major == 13);
 }
 
-TEST_CASE("the first missing function that every release has is named") {
+TEST_CASE("the error names the first missing function that every release has") {
   auto library = SharedLibrary::Open(kNvrtc);
   REQUIRE(library.ok());
   Function* function = nullptr;
@@ -40,7 +40,7 @@ TEST_CASE("the first missing function that every release has is named") {
   CHECK(complete.error().message == kNvrtc.path + " has no function nvrtcNoSuch");
 }
 
-TEST_CASE("a library's dependencies are loaded before it, or named") {
+TEST_CASE("a library's dependencies are loaded before it; the error names a missing one") {
   LibraryFiles files = kNvrtc;
   files.preload = {kLibraries + "libnvrtc-builtins.so.13.0"};
   CHECK(SharedLibrary::Open(files).ok());

@@ -66,7 +66,7 @@ TEST_CASE("a spare worker runs its request with the passed descriptors") {
   CHECK(WEXITSTATUS(StatusOf(spare->pid())) == 7);
 }
 
-TEST_CASE("a spare worker is given its request while it still touches memory") {
+TEST_CASE("a spare worker takes a request while it still touches memory") {
   Writer writer;
   auto spare = SpareWorker::Fork(256 * kMiB, writer);
   REQUIRE(spare);
@@ -108,11 +108,11 @@ TEST_CASE("memory is touched up to the given amount, or not at all if a request 
   char byte = 0;
   REQUIRE(recv(here.get(), &byte, 1, 0) == 1);
   TouchHeap(512 * kMiB, here.get());
-  // A few pages were present, and counted, before.
+  // A few of these pages were present before.
   CHECK(PeakBytes() - before >= 500 * kMiB);
 }
 
-TEST_CASE("the inherited memory counts pages that this process wrote, not pages of files") {
+TEST_CASE("inherited memory is the pages that this process wrote, not pages of files") {
   const TemporaryDirectory place;
   const std::string contents(64 * kMiB, 'x');
   const FileDescriptor file(open(place.Write("file", contents).c_str(), O_RDONLY | O_CLOEXEC));
@@ -125,7 +125,7 @@ TEST_CASE("the inherited memory counts pages that this process wrote, not pages 
   munmap(pages, contents.size());
 }
 
-TEST_CASE("the smaller need of the last two workers is touched, without the compiler's files") {
+TEST_CASE("three quarters of the smaller need of the last two workers are touched") {
   TouchedBytes touched;
   touched.Learn(292 * kMiB, 60 * kMiB);
   CHECK(touched.For(8192 * kMiB) == 0);
@@ -145,7 +145,7 @@ TEST_CASE("nothing is touched for small compiles, even after one large compile")
   CHECK(touched.For(8192 * kMiB) == 0);
 }
 
-TEST_CASE("nothing is touched for compiles with precompiled headers, which are no part of a heap") {
+TEST_CASE("nothing is touched for compiles with precompiled headers") {
   TouchedBytes touched;
   for (int i = 0; i < 2; ++i) touched.Learn(460 * kMiB, 60 * kMiB, true);
   CHECK(touched.For(8192 * kMiB) == 0);
@@ -161,14 +161,14 @@ TEST_CASE("the touched amount falls if workers do not use it") {
   CHECK(touched.For(8192 * kMiB) < 16 * kMiB);
 }
 
-TEST_CASE("at most a sixteenth of the job's memory is touched, and 256 MiB") {
+TEST_CASE("at most 256 MiB and a sixteenth of the job's memory limit are touched") {
   TouchedBytes touched;
   for (int i = 0; i < 2; ++i) touched.Learn(4096 * kMiB, 0);
   CHECK(touched.For(64 * kMiB) == 4 * kMiB);
   CHECK(touched.For(8192 * kMiB) == 256 * kMiB);
 }
 
-TEST_CASE("only a few packets of the heap's free end stay usable") {
+TEST_CASE("SetHeapAside leaves little free memory at the end of the heap") {
   KeepHeap();
   free(malloc(16 * kMiB));
   const HeapSetAside aside = SetHeapAside();

@@ -59,7 +59,7 @@ TEST_CASE("a present directory is trusted, a missing one is absent") {
   CHECK(scene.trusted.Judge(scene.directory / "cuda/include/absent") == Verdict::kAbsent);
 }
 
-TEST_CASE("the target of an entry's link is trusted with all below it, as in the survey") {
+TEST_CASE("the target of a link in the toolchain is trusted, with all below it") {
   Scene scene;
   fs::create_directory_symlink(scene.directory / "elsewhere/deep",
                                scene.directory / "cuda/include/link");
@@ -67,11 +67,11 @@ TEST_CASE("the target of an entry's link is trusted with all below it, as in the
   CHECK(scene.trusted.Judge(scene.directory / "cuda/include/link/er") == Verdict::kTrusted);
 }
 
-TEST_CASE("a '..' after a link leads out of the survey") {
+TEST_CASE("a '..' from the target of a link is not trusted") {
   Scene scene;
   fs::create_directory_symlink(scene.directory / "elsewhere/deep/er",
                                scene.directory / "cuda/include/link");
-  // By its text that is cuda/include; really it is elsewhere/deep.
+  // The text of the path means cuda/include, but the kernel finds elsewhere/deep.
   CHECK(scene.trusted.Judge(scene.directory / "cuda/include/link/..") == Verdict::kElsewhere);
   CHECK(scene.trusted.Judge(scene.directory / "cuda/include/sub/..") == Verdict::kTrusted);
 }

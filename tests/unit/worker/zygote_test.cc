@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// The daemon's side of the sockets, for zygotes that run in children of this test, so that zygote,
-// worker, isolation and sandbox run under the sanitizers, which do not instrument the compilers'
-// libraries.
+// Tests that act as the daemon of zygotes in child processes of the test. Zygote, worker, isolation
+// and sandbox thus run under the sanitizers, which do not instrument the compilers' libraries.
 #include "daemon/worker/zygote.h"
 
 #include <signal.h>
@@ -122,7 +121,7 @@ TEST_CASE("workers run their jobs in the sandbox, forked on demand or in advance
   CHECK(scene.zygote.End() == 0);
 }
 
-TEST_CASE("the worker of the next job is forked once a job has ended, not beside it") {
+TEST_CASE("the next job's worker is forked after a job has ended, not during it") {
   Scene scene;
   const CompileJob job = scene.Nvrtc(std::string("#include \"a.h\"\n") + kKernel);
   std::vector<pid_t> meanwhile;
@@ -191,7 +190,7 @@ TEST_CASE("a job that can't be read is not begun") {
   CHECK(outcome.reply.empty());
 }
 
-TEST_CASE("real NVRTC compiles in such a worker, with threads and files of the daemon") {
+TEST_CASE("the real NVRTC compiles in a worker, with threads and files of the daemon") {
   const ToolchainPtr toolchain = RealToolchain();
   RunningZygote zygote;
   const ZygoteHello hello{.nvrtc = LibraryFiles{toolchain->nvrtc->path, toolchain->nvrtc->preload},
