@@ -1,16 +1,17 @@
 # shellcheck shell=bash
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-# A clean Debian for the checks of packages, which source this file first. Each is started once more as the first process
-# of namespaces of its own, where it goes on with $place, a directory to write in, and $root, where the Debian will lie.
+# A clean Debian for the checks of packages, which source this file first. It starts the check again
+# as the first process of new namespaces. There the check continues, with $place, a directory to
+# write in, and $root, the directory of the Debian.
 set -euo pipefail
 if [[ ${1-} != --inside ]]; then
   place=$(mktemp -d /var/tmp/cccl-cached-packages.XXXXXX)
   chmod 755 "$place"
-  # Processes and mounts of the part inside end with its first process.
+  # Processes and mounts inside the namespaces end with their first process.
   unshare --mount-proc --pid --fork --kill-child "$0" --inside "$place" "$@" &
   inside=$!
-  # The control groups of a Debian that was booted outlive it.
+  # The control groups of a booted Debian stay after its end.
   remove_groups() {
     [[ -d $place/groups ]] || return 0
     unshare --mount bash -c 'mount -t cgroup2 cgroup2 "$0/groups" && cd "$0/groups/$(<"$0/group")" || exit 0
@@ -32,14 +33,14 @@ set -E
 trap 'echo "${0##*/}: line $LINENO failed: $BASH_COMMAND" >&2' ERR
 quietly() { "$@" >"$place/log" 2>&1 || { cat "$place/log" >&2; fail "failed: $*"; }; }
 
-# make_both BUILD_DIR [PREVIOUS]: packages of Debian, those before an upgrade in $place/before, taken from PREVIOUS if that is
-# given, and those of `version` in $place/after.
+# make_both BUILD_DIR [PREVIOUS]: makes Debian packages: those before an upgrade in $place/before,
+# copied from PREVIOUS if given, and those of `version` in $place/after.
 make_both() {
   version=$(sed -n 's/^set(CPACK_PACKAGE_VERSION "\(.*\)")$/\1/p' "$1/CPackConfig.cmake")
   if [[ ${2-} ]]; then
     mkdir "$place/before"
     cp "$2"/*.deb "$place/before"
-    version+=+check # for what was built under the same version
+    version+=+check # PREVIOUS may have the same version
   else
     make_packages "$1" 0.0.1 "$place/before"
   fi
@@ -50,7 +51,7 @@ make_packages() { # make_packages BUILD_DIR VERSION FOLDER
   rm -rf "$3/_CPack_Packages"
 }
 
-enter_by() { # enter_by COMMAND...: how commands get into the root
+enter_by() { # enter_by COMMAND...: runs later commands in the root by means of COMMAND
   in_root=("$@" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive HOME=/root)
   as_nobody=("${in_root[@]}" setpriv --reuid nobody --regid nogroup --clear-groups env HOME=/tmp)
 }
@@ -58,8 +59,8 @@ enter_by chroot "$root"
 inside() { "${in_root[@]}" "$@"; }
 as_user() { "${as_nobody[@]}" "$@"; }
 
-# make_root SUITE VARIANT CUDA [PACKAGES]: from this machine's own mirror, with this CUDA in /usr/local/cuda, which needs
-# libstdc++6.
+# make_root SUITE VARIANT CUDA [PACKAGES]: makes the Debian from this machine's mirror, with this
+# CUDA in /usr/local/cuda. CUDA needs libstdc++6.
 make_root() {
   local suite=$1 variant=$2 packages=libstdc++6${4+,$4} cuda here mirror device
   cuda=$(realpath "$3")
@@ -79,8 +80,9 @@ make_root() {
   mount -t tmpfs tmpfs "$root/run"
 }
 
-# boot_root: starts the root's systemd as the first process of namespaces and control groups of its own, where commands are
-# run from then on. It sees /sys and /proc/sys read-only, so that it sets nothing of this machine.
+# boot_root: starts the root's systemd as the first process of new namespaces and a new control
+# group. Later commands run there. /sys and /proc/sys are read-only there, so that systemd changes
+# no setting of this machine.
 boot_root() {
   local groups=$place/groups boot tries
   inside systemd-machine-id-setup 2>"$place/log"
@@ -109,9 +111,9 @@ boot_root() {
   boot=$!
   for ((tries = 0; tries < 600; ++tries)); do
     read -r init <"/proc/$boot/task/$boot/children" || true
-    # Before, it is in the directories of this machine.
+    # An earlier program of this process still sees the directories of this machine.
     if [[ $init && $(<"/proc/$init/comm") == systemd ]]; then
-      # Without its network, which has nothing of this machine: a mirror is asked.
+      # Commands do not enter the network namespace, because they must reach a mirror.
       enter_by nsenter --target "$init" --mount --pid --uts --ipc --cgroup env -C /
       [[ $(inside systemctl is-system-running --wait 2>&1) =~ ^(running|degraded)$ ]] && return
     fi
@@ -122,7 +124,7 @@ boot_root() {
   fail "systemd does not run as the first process of a namespace here"
 }
 
-# serving COMMAND...: waits until the command says that the process `daemon` serves.
+# serving COMMAND...: waits until the command reports that the process `daemon` serves.
 serving() {
   local tries
   for ((tries = 0; tries < 600; ++tries)); do
@@ -139,7 +141,8 @@ stop_daemon() {
   wait "$daemon" || fail "the daemon ended with $?"
 }
 
-# expect_build OUTCOME [OPTION]...: how an ordinary user's build of a program ends, by the command line `cli`.
+# expect_build OUTCOME [OPTION]...: builds a program as an ordinary user, with the command line
+# `cli`, and fails if the outcome is another one.
 expect_build() {
   local said
   said=$(as_user "${cli[@]}" build - --arch sm_90 -o /dev/null --json "${@:2}" <<<'__global__ void kernel(int* at) { *at = 1; }')

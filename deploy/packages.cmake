@@ -1,13 +1,13 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-# `cpack -G DEB` makes four packages of Debian, each from the install rules of one component.
+# `cpack -G DEB` makes four Debian packages, each from the install rules of one component.
 set(CPACK_PACKAGE_VENDOR "the cccl-cached authors")
 set(CPACK_PACKAGE_CONTACT "the cccl-cached authors <cccl-cached@localhost>")
 set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
 set(CPACK_VERBATIM_VARIABLES ON)
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")  # each package has its own
 set(CPACK_STRIP_FILES ON)
-# Units name the place where they are installed, which is the prefix only with DESTDIR.
+# Units contain the prefix. Only with DESTDIR is that the final directory and not CPack's own.
 set(CPACK_SET_DESTDIR ON)
 set(CPACK_INSTALL_PREFIX /usr)
 set(CPACK_COMPONENTS_ALL daemon cli library development)
@@ -16,7 +16,8 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_COMPRESSION_TYPE zstd)
 
-# From what the programs are linked with. Our own library is none of Debian's: who uses it depends on its package by name.
+# CPack finds the dependencies in the programs. Debian does not know our own library, so packages
+# that use it name its package.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/client)
 set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS ON)
@@ -24,7 +25,8 @@ set(CPACK_COMPONENT_DAEMON_DEPENDS library)
 set(CPACK_COMPONENT_CLI_DEPENDS library)
 set(CPACK_COMPONENT_DEVELOPMENT_DEPENDS library)
 
-# The notices of what is compiled or linked into our programs, as Debian has them. Other systems make no packages.
+# Debian's copyright notices of the libraries that are compiled or linked into our programs. On
+# other systems no packages are made.
 set(copyright ${CMAKE_CURRENT_BINARY_DIR}/copyright)
 file(READ ${PROJECT_SOURCE_DIR}/LICENSE licence)
 file(WRITE ${copyright} "Copyright: the cccl-cached authors\n\n${licence}")

@@ -16,7 +16,7 @@ class CcclCached(CMakePackage):
     """Compile cache for CUDA programs: a daemon that compiles each distinct build of NVRTC, nvJitLink or
     libNVVM once for all processes of a node, its command line and its client library."""
 
-    # No public place to fetch from: `spack develop` or `spack dev-build` name a checkout.
+    # The sources are not published: `spack develop` and `spack dev-build` take a checkout.
     has_code = True
     version("main")
 
@@ -28,10 +28,10 @@ class CcclCached(CMakePackage):
     depends_on("ninja", type="build")
     depends_on("pkgconfig", type="build")
 
-    # Newer ones are not tested.
+    # Newer versions are not tested.
     depends_on("protobuf@3.21:21")
     depends_on("grpc@1.50:1.54 +codegen +shared cxxstd=17")
-    # The store derives classes from RocksDB's, and compresses with Zstandard.
+    # The store derives classes from those of RocksDB, and compresses with Zstandard.
     depends_on("rocksdb@7.2: +shared +rtti +zstd")
     depends_on("zstd libs=shared")
     depends_on("fmt@9:")
@@ -41,7 +41,8 @@ class CcclCached(CMakePackage):
     depends_on("nlohmann-json@3.11:")
     depends_on("hiredis@0.14:")
     depends_on("openssl@3:")
-    # Archives of these go into the client library and the programs. Their recipes make both kinds of library.
+    # The client library and the programs link the archives of these libraries. Their recipes make
+    # archives and shared libraries.
     depends_on("nettle@3.8:3")
     depends_on("gmp@6:")
     depends_on("nghttp2@1.52:")
