@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-# The load of libcccl_cache.so.1, and its functions.
+# Loads libcccl_cache.so.1 and finds its functions.
 
 const SONAME = "libcccl_cache.so.1"
 
