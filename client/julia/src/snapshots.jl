@@ -128,8 +128,8 @@ end
 """
     insert!(cache::Cache; client = default_client()) -> Int
 
-Inserts the records of `cache` into the daemon: for this user alone, or for all users if the caller is root or the daemon's
-user. Returns the number of records that the daemon did not have.
+Inserts the records of `cache` into the daemon: for this user alone, or for all users if the caller is an
+administrator. Returns the number of records that the daemon did not have.
 
 For a package's `__init__`. Returns 0 while packages are precompiled, if the daemon got this cache before, and if the daemon
 can't serve.
