@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Compiles a kernel through the daemon: the least that a C++ program needs.
+// A minimal C++ program that compiles a kernel through the daemon.
 #include <cccl_cache/client.h>
 
 #include <cstdio>
@@ -21,7 +21,7 @@ int main() {
     std::fprintf(stderr, "%s\n", result.error().message.c_str());
     return 1;
   }
-  if (!result->compiled()) {  // the code is wrong: the compiler's own words
+  if (!result->compiled()) {  // the code does not compile: print the compiler's messages
     std::fprintf(stderr, "%s\n", std::string(result->log()).c_str());
     return 1;
   }

@@ -1,10 +1,11 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Turns plug-ins on when a program imports what they serve; started by cccl_cache.pth if the environment asks for one.
+"""Turns a plug-in on when a program imports the package that the plug-in serves. cccl_cache.pth imports this module if the
+environment has a variable of the plug-ins.
 
-``CCCL_CACHE=1`` turns all of them on, ``CCCL_CACHE_COMPUTE=1`` and the like one of them, ``CCCL_CACHE_COMPUTE=0`` all
-but that one. Stands beside the package, so that a program which imports nothing that is served does not load the client
-library: it pays one comparison of names per import.
+``CCCL_CACHE=1`` turns all plug-ins on, ``CCCL_CACHE_COMPUTE=1`` that of cuda.compute. With ``CCCL_CACHE_COMPUTE=0`` too,
+all others are on. The module lies beside the package, so that a program that imports no served package does not load the
+client library. Such a program pays one comparison of names per import.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ def _asked_for(variable: str) -> bool:
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """Finds what the finders behind it do, and has a plug-in installed when the module that it serves is executed, not
-    when that is found: programs look for packages that they do not import."""
+    """Finds modules through the later finders of sys.meta_path, and installs the plug-in of a module when the module is
+    executed. A found module is not enough, because programs look for packages that they do not import."""
 
     def __init__(self, plugins: dict[str, str]):
         self._plugins = plugins
@@ -40,7 +41,7 @@ class _Finder(importlib.abc.MetaPathFinder):
         if name not in self._plugins or self not in sys.meta_path:
             return None
         for finder in sys.meta_path[sys.meta_path.index(self) + 1 :]:
-            find = getattr(finder, "find_spec", None)  # those of old have none
+            find = getattr(finder, "find_spec", None)  # old finders have none
             spec = find(name, path, target) if find is not None else None
             if spec is not None:
                 if spec.loader is not None:

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The command ``cccl-cache-cli`` of an environment. Stands beside the package, so that a command does not load the client
-library: the program of the package takes the place of this process at once."""
+"""The command ``cccl-cache-cli`` of a Python environment. The package's program replaces this process at once. The module
+lies beside the package, so that a command does not load the client library."""
 
 from __future__ import annotations
 

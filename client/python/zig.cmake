@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-# Compiles for the C library of 2018, whatever this system's is: the compiler comes from the Python package ziglang.
+# Compiles for glibc 2.28 (2018), not for this system's C library. The compiler is in the Python package ziglang.
 if(NOT CCCL_CACHE_ZIG)
   execute_process(
     COMMAND ${Python_EXECUTABLE} -c "import os, ziglang; print(os.path.dirname(ziglang.__file__))"

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A user who requests the same hit in a loop while another user attacks the daemon.
 
-bystander.py SOCKET LEAST: as BYSTANDER, asks until its standard input ends and LEAST answers are there, then prints the
-milliseconds of each answer as a JSON list.
+bystander.py SOCKET LEAST runs as BYSTANDER. It requests the hit until its standard input has ended and it has LEAST
+answers. Then it prints the milliseconds of each answer as a JSON list.
 """
 
 import json

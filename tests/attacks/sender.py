@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A stock gRPC client that sends its files, which need not exist, and prints the daemon's questions.
 
-sender.py SOCKET UID: reads {"source", "options", "files": {path: text}} as JSON, prints {"outcome", "fingerprint",
-"rounds", "seconds"}: for each message of the daemon's what it asked, each [path, contents].
+sender.py SOCKET UID reads {"source", "options", "files": {path: text}} as JSON, and prints {"outcome", "fingerprint",
+"rounds", "seconds"}. A round has the questions of one message of the daemon: [path, whether it wants the contents].
 """
 
 import hashlib

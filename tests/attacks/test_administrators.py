@@ -63,7 +63,7 @@ def test_no_caller_is_an_administrator_from_a_user_namespace(daemon, directory, 
     assert not may_export_everything(daemon.socket, directory, (*become, *IN_A_NAMESPACE))
 
 
-def test_a_service_user_distinguishes_root_from_root_of_a_container(make_daemon, directory):
+def test_a_daemon_that_is_not_root_distinguishes_root_from_root_of_a_container(make_daemon, directory):
     daemon = make_daemon("--socket-mode", "0666", roots=(PLACES.fake13,), uid=ATTACKER + 7)
     os.chown(daemon.directory, ATTACKER + 7, ATTACKER + 7)
     daemon.start().build_json(KERNEL, cwd="/")
@@ -72,7 +72,7 @@ def test_a_service_user_distinguishes_root_from_root_of_a_container(make_daemon,
 
 
 @pytest.mark.parametrize("command", [("evict", "--all", "--yes"), ("verify",)], ids=["evict", "verify"])
-def test_the_store_is_not_administered_at_the_socket_for_containers_or_from_a_user_namespace(daemon, container_socket, command):
+def test_evict_and_verify_are_denied_at_the_container_socket_and_in_a_user_namespace(daemon, container_socket, command):
     def status(socket, behind=()):
         done = run_cli("--socket", socket, "--json", *command, behind=behind, check=False, cwd="/")
         return json.loads(done.stdout).get("error", {}).get("status", "done")
@@ -82,7 +82,7 @@ def test_the_store_is_not_administered_at_the_socket_for_containers_or_from_a_us
     assert status(daemon.socket, AS_A_MEMBER) == "done"
 
 
-def test_inserts_by_root_in_a_container_are_for_itself(daemon, container_socket, directory):
+def test_inserts_by_root_of_a_container_are_not_shared(daemon, container_socket, directory):
     file = directory / "all.snap"
     daemon.cli("snapshot", "create", str(file))
     told = json.loads(run_cli("--socket", container_socket, "--json", "snapshot", "insert", str(file), cwd="/").stdout)

@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""A user builds a program that other users build too, so that his closure is stored under their fingerprint. The
-closure must not show them the names of his files. It must not make their clients open or send files that their own
-compile does not need."""
+"""Two users build the same program, so that the closures of both are stored under one fingerprint. A closure must not
+show the other user the names of files. It must not make the other user's client open or send files that its own compile
+does not need."""
 
 import json
 import os
@@ -87,7 +87,7 @@ def test_a_users_closure_does_not_make_another_users_client_send_a_file(daemon, 
     assert not holds(daemon.process, (home / "key").read_bytes()[:40])
 
 
-def test_a_client_answers_about_outside_names_that_occur_in_its_own_header(daemon, home, directory):
+def test_a_client_sends_outside_files_that_its_own_headers_include(daemon, home, directory):
     outside = directory / "outside"
     (outside / "deep").mkdir(parents=True)
     (outside / "a.h").write_text('#include "deep/b.h"\n')
@@ -103,7 +103,7 @@ def test_a_client_answers_about_outside_names_that_occur_in_its_own_header(daemo
         assert json.loads(out)["outcome"] == outcome
 
 
-def test_the_names_of_another_users_closure_are_asked_one_search_at_a_time(daemon):
+def test_the_daemon_asks_for_names_of_another_users_closure_one_search_at_a_time(daemon):
     """Measures the cost for honest callers: 600 headers in the last of five directories, 3,000 names."""
     names = [f"header_{i}.h" for i in range(600)]
     options = [f"-I/tree/{i}" for i in range(5)]

@@ -96,7 +96,7 @@ def test_no_container_and_no_user_of_the_host_gets_another_containers_deposit(
     assert heard(container_socket, first.entry(uid + 1)) == "lease"
     assert heard(container_socket, second.entry(uid)) == "lease"
     assert heard(container_socket, Container(first.path, own_mounts=True).entry(uid)) == "lease"
-    assert heard(daemon.socket, first.entry(uid)) == "lease"  # as the user of the node, whose deposit exists
+    assert heard(daemon.socket, first.entry(uid)) == "lease"  # as a user of the host
     assert second.cli(container_socket, "deposits", "list", uid=uid)["deposits"] == []
     assert [each["key"] for each in first.cli(container_socket, "deposits", "list", uid=uid)["deposits"]] == [key]
 
@@ -169,7 +169,7 @@ def test_containers_lock_no_user_of_the_host_out(daemon, container_socket, conta
         assert select.select([again], [], [], PATIENCE)[0] and again.recv(1)
 
 
-def test_an_unidentified_container_keeps_nothing(make_daemon, container_socket):
+def test_a_container_without_an_identity_builds_but_gets_no_lease(make_daemon, container_socket):
     """The daemon is in a pid namespace that does not contain its callers."""
     daemon = make_daemon(
         "--socket-mode", "0666", "--container-socket", container_socket,

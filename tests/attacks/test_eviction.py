@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""One user fills the disk tier. The tests count the lost entries of other users, of builds with and without headers."""
+"""One user fills the disk tier. The test counts the evicted entries of another user's builds with and without headers."""
 
 import pytest
 from bystander import ATTACKER, BYSTANDER
@@ -17,7 +17,7 @@ def small(make_daemon):
                        roots=(PLACES.fake13,)).start()
 
 
-def test_a_flood_by_another_user_costs_builds_over_headers_no_more_than_others(small, directory):
+def test_a_flood_evicts_builds_with_headers_no_more_often_than_builds_without(small, directory):
     headers = directory / "headers"
     headers.mkdir()
     (headers / "one.h").write_text("#define ONE 1\n")

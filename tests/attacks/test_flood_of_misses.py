@@ -27,8 +27,9 @@ def await_queued(daemon, count):
 
 @contextlib.contextmanager
 def flood(daemon, toolkit):
-    """The attacker's builds over several connections. All but one wait for a slot. Until the gate `held` opens, each
-    user has one of two slots, so that neither gets a slot for a long wait. Only the third slot serves both users."""
+    """Queues the attacker's builds over several connections. All but one wait for a slot. Until the gate `held` opens,
+    each user occupies one slot, so that the queue prefers neither user for a long wait. Only the third slot serves both
+    users."""
     with contextlib.ExitStack() as stack:
         builds = [stack.enter_context(UnaryBuilds(daemon, user, [[f"//fake: wait-for held\n// {user}\n", []]]))
                   for user in (ATTACKER, BYSTANDER)]
@@ -52,9 +53,9 @@ def number_of_miss(daemon, miss):
     return int(re.search(rb"^number (\d+)$", done.stdout, re.M)[1])
 
 
-def test_the_misses_of_another_user_are_compiled_in_their_turn(daemon, toolkit):
-    """The bystander's misses queue behind the whole flood while it stands still. The slot then takes at most one
-    build of the flood before each of them."""
+def test_misses_of_another_user_alternate_with_the_flood(daemon, toolkit):
+    """While the flood stands still, the bystander's misses queue behind it. The slot then takes at most one build of
+    the flood before each miss."""
     with flood(daemon, toolkit) as builds, concurrent.futures.ThreadPoolExecutor(MISSES) as threads:
         asked = [threads.submit(number_of_miss, daemon, miss) for miss in range(MISSES)]
         await_queued(daemon, CONNECTIONS * BUILDS - 1 + MISSES)
@@ -77,7 +78,7 @@ def little_memory(make_daemon, toolkit):
 LARGE = "//fake: allocate 300M\n//fake: wait-for held\n// {}\n"
 
 
-def test_compiles_of_one_user_that_need_all_memory_leave_some_to_another(little_memory, toolkit):
+def test_a_user_whose_compiles_wait_for_memory_does_not_block_another_user(little_memory, toolkit):
     with UnaryBuilds(little_memory, ATTACKER, [[LARGE.format(i), []] for i in range(3)]) as builds:
         wait_for(lambda: little_memory.stats()["waiting_for_memory"] == 2, "two that wait for memory")
         toolkit.await_arrivals("held", 1)
@@ -100,7 +101,7 @@ def test_a_build_that_waits_for_one_users_memory_is_compiled_for_another_user(li
         assert_built([large])
 
 
-def test_the_hits_of_another_user_are_answered_meanwhile(daemon, toolkit):
+def test_hits_of_another_user_are_answered_during_a_flood_of_misses(daemon, toolkit):
     with Bystander(daemon, QUIET_HITS) as bystander:
         _, quiet = bystander.report("no flood")
     with flood(daemon, toolkit) as builds:

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Clients that falsely claim the daemon's own view of files, or its rights.
 
-test_forged_views.py SOCKET UID ENTER FILE PID: becomes UID behind ENTER and asks for a program that includes FILE, with the
-view of files that it had before and what it can find out of the secret of the daemon with this PID. Prints the outcome, or
-the error code and the message; before it "reads" if it can open FILE as the daemon sees it.
+test_forged_views.py SOCKET UID ENTER FILE PID becomes UID, confines itself as ENTER says, and requests a program that
+includes FILE. The request claims the view of files that the process had before, and has as much of the secret of the daemon
+PID as the process can find. Prints "reads" if it can open FILE as the daemon sees it. Then prints the outcome, or the error
+code and the message.
 """
 
 import contextlib
@@ -51,7 +52,7 @@ def header(place, owner, mode):
     return file
 
 
-def test_the_daemons_uid_alone_reads_no_file_of_the_daemons(make_daemon, container_socket, directory):
+def test_a_process_with_only_the_daemons_uid_gets_no_file_of_the_daemon(make_daemon, container_socket, directory):
     daemon = start(make_daemon, container_socket, SERVICE)
     file = header(directory, SERVICE, 0o600)
     assert claim(daemon, SERVICE, "nothing", file) == "reads OUTCOME_BUILT"
@@ -62,7 +63,7 @@ def test_the_daemons_uid_alone_reads_no_file_of_the_daemons(make_daemon, contain
         assert claim(daemon, SERVICE, enter, file).startswith("files-needed"), enter
 
 
-def test_a_confined_root_reads_no_file_of_a_daemon_that_is_root(make_daemon, container_socket, directory):
+def test_a_confined_root_gets_no_file_through_a_daemon_that_is_root(make_daemon, container_socket, directory):
     daemon = start(make_daemon, container_socket)
     file = header(directory, ATTACKER, 0o600)
     assert claim(daemon, 0, "nothing", file) == "reads OUTCOME_BUILT"
@@ -80,7 +81,7 @@ def test_no_file_is_read_for_a_client_at_a_container_socket(make_daemon, contain
             assert claim(daemon, caller, enter, file, container_socket).removeprefix("reads ").startswith("files-needed"), (caller, enter)
 
 
-def test_the_configuration_is_given_to_no_client(make_daemon, container_socket, directory):
+def test_no_client_gets_the_daemons_configuration_as_a_header(make_daemon, container_socket, directory):
     configuration = directory / "config.toml"
     configuration.write_text("queue_limit = 100\n")
     configuration.chmod(0o644)

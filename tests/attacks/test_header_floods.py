@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Frames before a call exists, or after its cancellation, cost the daemon a bounded amount of memory and cost other
-users no answer (docs/internals/decisions/0028)."""
+"""Frames before a call exists, or after its cancellation, cost the daemon a bounded amount of memory. Other users still
+get all answers (docs/internals/decisions/0028)."""
 
 import pytest
 
@@ -29,14 +29,14 @@ def test_a_client_that_sends_frames_but_no_calls_is_cut_off(shared, bystander, n
 
 @pytest.mark.parametrize("name", [
     "up_to_the_bound", "rapid_reset_of_many", "again_and_again", "unread_answers"])
-def test_the_frames_of_many_connections_are_bounded_for_their_user(shared, bystander, name):
+def test_the_memory_for_frames_of_one_users_connections_is_bounded(shared, bystander, name):
     before, _ = memory(shared.process.pid)
     done = attack(shared, name)
     peak, _ = bystander.report(f"{name}, {done}")
     assert peak - before < (UNREAD if name == "unread_answers" else GROWTH)
 
 
-def test_a_user_that_is_cut_off_again_and_again_is_refused_for_a_while_and_others_are_not(shared, bystander):
+def test_a_user_whose_connections_are_cut_off_repeatedly_is_refused_for_a_while(shared, bystander):
     done = attack(shared, "again_and_again")
     bystander.report(f"again_and_again, {done}")
     assert shared.stats()["connections_cut_off_total"] < 20

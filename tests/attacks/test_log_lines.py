@@ -9,7 +9,7 @@ from attacker import attack
 LINE = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+[+-]\d\d:\d\d (error|warning|info|debug) [a-z]+:? [\x20-\x7e]*")
 
 
-def test_a_header_with_a_line_break_forges_no_log_line_and_many_do_not_fill_the_log(shared, bystander):
+def test_header_fields_with_line_breaks_neither_forge_log_lines_nor_fill_the_log(shared, bystander):
     done = attack(shared, "forged_lines")
     bystander.report(f"forged_lines, {done}")
     shared.stop()

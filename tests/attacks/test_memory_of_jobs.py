@@ -22,7 +22,7 @@ def start(make_daemon):
     return start
 
 
-def test_large_results_wait_their_turn(start):
+def test_large_results_of_one_user_are_taken_one_after_the_other(start):
     """Six workers have results of 60 MiB each at the same time. All are served, one after the other."""
     daemon = start()
     with Bystander(daemon) as bystander:

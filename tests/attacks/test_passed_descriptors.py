@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""A process that closes a passed descriptor waits for its end. For a TCP socket that lingers, the client decides
-when that is. On Linux 6.16 and later the daemon refuses descriptors; on earlier kernels it interrupts such waits."""
+"""The close of a passed descriptor can block: that of a TCP socket that lingers ends when the client reads the other end.
+On Linux 6.16 and later the daemon refuses descriptors; on earlier kernels it interrupts such a close."""
 
 import contextlib
 import encodings.idna  # noqa: F401  asked for by socket, when the attacker can read no Python any more
@@ -52,7 +52,7 @@ def send_descriptors(path):
     return kept, taken
 
 
-def test_descriptors_that_are_sent_along_block_no_other_client(shared, bystander):
+def test_passed_descriptors_that_linger_at_their_close_block_no_other_client(shared, bystander):
     command = [sys.executable, __file__, shared.socket]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as attacker:
         taken = int(attacker.stdout.readline())

@@ -89,7 +89,7 @@ def test_no_container_gets_a_deposit_of_a_user_of_the_host(start, daemon):
         assert heard(daemon.socket, user=uid) == "hit"
 
 
-def test_root_of_a_container_is_no_administrator_and_has_no_reserve(start, daemon):
+def test_root_of_a_container_is_no_administrator_and_gets_no_reserved_connection(start, daemon):
     """The container's root becomes many users, and opens as many connections as each may have."""
     containers = [start(name) for name in ("first", "second")]
     denied = run_cli("--socket", HERE, "--json", "evict", "--all", "--yes", behind=containers[0].behind(), check=False)

@@ -54,7 +54,7 @@ def flood(daemon, uids, streams):
 
 
 @pytest.mark.parametrize("first", [SUBORDINATE, 20_000], ids=["of_one_user", "of_many_users"])
-def test_messages_that_are_never_finished_are_counted(make_daemon, first):
+def test_unfinished_messages_of_many_uids_take_bounded_memory(make_daemon, first):
     daemon = make_daemon("--socket-mode", "0666", "--in-flight-limit", "1GiB").start()
     before, _ = memory(daemon.process.pid)
     with Bystander(daemon) as other:

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Unary builds by another user, all at once.
 
-unary.py SOCKET UID: reads a JSON list of [source, options] and prints as one what came of each: an outcome, or
-`cccl-error` and the message.
+unary.py SOCKET UID reads a JSON list of [source, options], and prints a JSON list with the end of each build: an outcome,
+or `cccl-error` and the message.
 """
 
 import concurrent.futures

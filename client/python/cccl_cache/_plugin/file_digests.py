@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Digests of files and directories, kept under stamps so that a second process does not read them again.
 
-The stamp of a file is what the library tells of its state: `cccl_cache_files_stamp`. It names the boot and the mount as
-well, and there is none where it would prove nothing: for a file that changed just now, or in an image. A digest is kept
-in the user's cache directory under the digest of the files' names and stamps.
+The library's `cccl_cache_files_stamp` returns the stamp of files, which covers the boot and the mount too. Files have no
+stamp if it would prove nothing: if one of them changed just now, or lies in an image. A digest is kept in the user's cache
+directory under the digest of the files' names and stamps.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _files_stamp = _library.function("files_stamp", c_int32, POINTER(_library.Given)
 
 
 def contents_digest(root: str) -> str:
-    """SHA-256, in hexadecimal, over the names and bytes of a file or of all files of a directory.
+    """Returns the SHA-256, in hexadecimal, over the names and bytes of a file or of all files of a directory.
 
     Compiled Python (`__pycache__`) does not count. Raises OSError if something can't be read.
     """
@@ -30,8 +30,8 @@ def contents_digest(root: str) -> str:
 
 
 def file_digest(path: str) -> str:
-    """SHA-256, in hexadecimal, of the bytes of a file. Raises OSError if it can't be read."""
-    # A name that no file of a directory has, for this digest is another than that of `contents_digest`.
+    """Returns the SHA-256, in hexadecimal, of the bytes of a file. Raises OSError if it can't be read."""
+    # The digest differs from that of `contents_digest`, so it is kept under "/", a name that no file has.
     return _digest_kept_for([("/", os.path.realpath(path))], lambda files: _bytes_digest(files[0][1]))
 
 
@@ -49,7 +49,7 @@ def _digest_kept_for(files: list[tuple[str, str]], digest_of: Callable[[list[tup
 
 
 def _files(root: str) -> Iterator[tuple[str, str]]:
-    """(name below the root, path), in a fixed order."""
+    """Yields (name below the root, path) of each file, in a fixed order."""
     if os.path.isdir(root):
         yield from _below(root, "", ())
     else:
@@ -57,7 +57,7 @@ def _files(root: str) -> Iterator[tuple[str, str]]:
 
 
 def _below(directory: str, name: str, above: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Links are followed, except to a directory that contains this one: its files have their names already."""
+    """Follows links, except a link to a directory that contains this one: the files of that directory have names already."""
     real = os.path.realpath(directory)
     if real in above:
         return
@@ -71,7 +71,7 @@ def _below(directory: str, name: str, above: tuple[str, ...]) -> Iterator[tuple[
 
 
 def _stamp(files: list[tuple[str, str]]) -> Optional[str]:
-    """None: nothing proves that the files are unchanged later. The client in C++ computes the same for one file."""
+    """Returns None if the files have no stamp. The C++ client computes the same for one file."""
     stamp = create_string_buffer(65)
     if not _files_stamp(*_library.texts([os.fsencode(path) for _, path in files]), stamp):
         return None
