@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Calls every function of NVRTC and nvJitLink with the parameters that it has, undocumented ones too, and prints all that
-a program can observe: one line for each call.
+"""Calls every function of NVRTC and nvJitLink, undocumented ones too. Prints one line for each call, with all that a program
+can observe.
 
     every_name_calls.py LIBNVRTC LIBNVJITLINK
 
@@ -79,7 +79,7 @@ class Library:
         return result
 
     def get(self, name, program, own_bytes=False):
-        """Gets a size and as many bytes. `own_bytes`: they hold names of files, which are canonical in the daemon's."""
+        """Gets a size and as many bytes. `own_bytes`: they contain file names, which are canonical in the daemon's output."""
         size = ctypes.c_size_t(12345)
         self.call(name.replace("#", "Size"), program, ctypes.byref(size))
         buffer = ctypes.create_string_buffer(b"\xee" * (size.value + 1))

@@ -1,9 +1,8 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""hardened.py UNIT COMMAND...: runs a command under what a unit's hardening asks of the kernel, as systemd makes it of
-SystemCallFilter, SystemCallErrorNumber, MemoryDenyWriteExecute, RestrictNamespaces, RestrictAddressFamilies and
-NoNewPrivileges. For tests where no systemd runs. A directive that this does not know, and that could stop a compiler,
-is an error."""
+"""hardened.py UNIT COMMAND... runs a command under a unit's hardening, for machines without systemd. It restricts system
+calls as systemd does for SystemCallFilter, SystemCallErrorNumber, MemoryDenyWriteExecute, RestrictNamespaces,
+RestrictAddressFamilies and NoNewPrivileges. An unknown directive that could stop a compiler is an error."""
 
 import ctypes
 import os

@@ -1,10 +1,10 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Makes sequences of nvJitLink calls from a seed, and prints all that a program can observe: one line for each call.
+"""Makes sequences of nvJitLink calls from a seed. Prints one line for each call, with all that a program can observe.
 
     link_calls.py LIBNVRTC LIBNVJITLINK SEED COUNT
 
-Knows nothing of the cache. Right and wrong calls alike, but for those on which a real library dies."""
+Has no knowledge of the cache. Makes valid and invalid calls, except those that crash a real library."""
 
 import ctypes
 import hashlib
@@ -84,8 +84,8 @@ class Session:
             buffer = ctypes.create_string_buffer(b"\xee" * (size.value + 1))
             got = self.call(f"Get{kind}", self.link, buffer)
             if "Log" in kind:
-                # Compares only whether there is anything for the size of LTO-IR, which holds names of files, and leaves
-                # out the place of a definition, which nvJitLink has forgotten.
+                # Leaves out the size of LTO-IR, which contains file names. Leaves out the place of a first definition,
+                # which nvJitLink has forgotten.
                 text = buffer.raw.partition(b"first defined in")[0]
                 self.say(kind, code, got, [line for line in text.split(b"\n") if b"NVVM70 LTOIR Container" not in line])
             else:
@@ -96,7 +96,7 @@ class Session:
             for step in self.choice.choices((self.add, self.complete, self.get_all), (6, 1, 1), k=self.choice.randint(1, 4)):
                 step()
             self.complete()
-        elif self.link.value:  # some releases crash if it is used again or destroyed
+        elif self.link.value:  # some releases crash if the link is used again or destroyed
             return self.get_all(("ErrorLog", "InfoLog"))
         self.say("destroy", self.call("Destroy", ctypes.byref(self.link)), self.link.value)
 

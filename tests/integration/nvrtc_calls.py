@@ -1,10 +1,10 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Makes sequences of NVRTC calls from a seed, and prints all that a program can observe: one line for each call.
+"""Makes sequences of NVRTC calls from a seed. Prints one line for each call, with all that a program can observe.
 
     nvrtc_calls.py LIBRARY SEED COUNT
 
-Knows nothing of the cache. Right and wrong calls alike, but for those on which a real library dies."""
+Has no knowledge of the cache. Makes valid and invalid calls, except those that crash a real library."""
 
 import ctypes
 import hashlib
@@ -32,7 +32,7 @@ OPTIONS = (
     b"-maxrregcount=32", b"--minimal", b"-default-device", b"",
 )
 KINDS = ("ProgramLog", "PTX", "CUBIN", "LTOIR", "OptiXIR", "NVVM", "TileIR")
-# Kinds whose bytes hold names of files, which are canonical in the daemon's.
+# Kinds of output that contain file names, which are canonical in the daemon's output.
 OWN_BYTES = ("LTOIR", "NVVM", "OptiXIR")
 CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
 

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Options beside a base without them. Each set of options gives another key. The difference shows in the code, in
-the log, or in neither, as CUDA 13.0 compiles the programs of test_different_when_it_matters."""
+"""Sets of options, each compared with a base without them. Each set gives another key. In the programs of
+test_different_when_it_matters with CUDA 13.0, the difference shows in the code, in the log, or in neither."""
 
 CODE, LOG, NOTHING = "code", "log", "nothing"  # where the difference shows
 

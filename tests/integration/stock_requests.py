@@ -44,8 +44,8 @@ def listener_of(path):
 
 
 def rights_of(pid):
-    """Returns the metadata with which a call asks to be read for with the rights of the daemon of this pid, as far
-    as the kernel shows them."""
+    """Returns the metadata with which a client proves that it has the rights of the daemon with this pid. Empty if the
+    kernel does not show the daemon's secret to this process."""
     try:
         link = os.readlink(f"/proc/{pid}/fd/{RIGHTS_DESCRIPTOR}")
     except OSError:

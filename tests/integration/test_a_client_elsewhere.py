@@ -50,7 +50,7 @@ def test_a_client_in_another_mount_namespace_gets_the_same_results(shared, direc
     assert (here["outcome"], here["key"], same) == ("hit", built["key"], cubin)
 
 
-def test_a_build_by_path_is_a_hit_elsewhere(shared, directory, elsewhere):
+def test_a_build_beside_the_daemon_is_a_hit_for_a_client_elsewhere(shared, directory, elsewhere):
     tree(directory / "here", value=ONE)
     here, cubin = build_here(shared, directory / "here")
     assert here["outcome"] == "built"
@@ -59,7 +59,7 @@ def test_a_build_by_path_is_a_hit_elsewhere(shared, directory, elsewhere):
     assert (built["outcome"], built["key"], same) == ("hit", here["key"], cubin)
 
 
-def test_a_changed_header_is_a_miss_and_so_is_one_that_is_found_earlier(shared, elsewhere):
+def test_a_changed_header_and_a_header_that_is_found_earlier_are_misses(shared, elsewhere):
     tree(elsewhere.inside, value=ONE)
     first, cubin = elsewhere.build(shared)
     tree(elsewhere.inside, value=TWO)
@@ -74,7 +74,7 @@ def test_a_changed_header_is_a_miss_and_so_is_one_that_is_found_earlier(shared, 
     assert (back["outcome"], back["key"], same) == ("hit", first["key"], cubin)
 
 
-def test_a_bind_mount_beneath_a_root_is_followed(shared, directory, elsewhere):
+def test_a_client_with_a_bind_mount_below_an_include_directory_gets_its_own_header(shared, directory, elsewhere):
     """The root itself is the same directory on both sides."""
     source = KERNEL.replace("value.h", "below/value.h")
     root = directory / "root"
@@ -122,7 +122,7 @@ def test_a_file_that_the_client_may_not_read_is_an_error_that_names_it(shared, d
     assert b"Permission denied: you may not read it" in done.stderr
 
 
-def test_a_fifo_is_not_opened(shared, elsewhere):
+def test_a_client_does_not_open_a_fifo_as_a_header(shared, elsewhere):
     tree(elsewhere.inside)
     os.mkfifo(elsewhere.inside / "first" / "value.h")
     done = run(elsewhere.command(*build_command(shared, elsewhere.place)))
@@ -130,7 +130,7 @@ def test_a_fifo_is_not_opened(shared, elsewhere):
     assert b"no regular file" in done.stderr
 
 
-def test_a_program_over_a_whole_cccl_is_the_same_from_elsewhere(shared, directory, elsewhere):
+def test_a_program_over_a_copy_of_cccl_gives_the_same_cubin_elsewhere(shared, directory, elsewhere):
     places = {True: elsewhere.place, False: directory / "here"}
     for place in (elsewhere.inside, places[False]):
         tree(place)
@@ -144,7 +144,7 @@ def test_a_program_over_a_whole_cccl_is_the_same_from_elsewhere(shared, director
 
 
 class Caller:
-    """A stock gRPC client in another namespace, or one that claims to be in one. Its request is sent already."""
+    """A stock gRPC client that is, or claims to be, in another namespace. The constructor sends its request."""
 
     def __init__(self, daemon):
         self.messages = queue.SimpleQueue()
@@ -206,7 +206,7 @@ def test_a_client_with_a_false_digest_gets_the_result_of_its_sent_contents(share
     assert call().send(TWO.encode()) == secret
 
 
-def test_a_client_that_leaves_in_the_middle_ends_no_other_build(shared, call):
+def test_a_client_that_leaves_during_its_build_does_not_end_another_clients_build(shared, call):
     leaving = call()
     assert leaving.questions()
     waiting = call()
@@ -232,7 +232,7 @@ with grpc.insecure_channel("unix:" + sys.argv[1]) as channel:
 """
 
 
-def test_a_client_that_is_killed_in_the_middle_leaves_nothing_behind(shared, call):
+def test_the_build_of_a_killed_client_ends(shared, call):
     client = subprocess.Popen(
         [sys.executable, "-c", STOPS_WHEN_ASKED, shared.socket, PLACES.stubs], stdout=subprocess.PIPE)
     assert client.stdout.readline() == b"asked\n"

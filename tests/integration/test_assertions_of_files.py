@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Assertions in headers. The path of an assertion is found in the output. The result of a program is that of raw
-NVRTC in each directory."""
+"""Assertions in headers. The output contains the path of a live assertion. In each directory, the result of a program is
+that of raw NVRTC."""
 
 import os
 import random

@@ -72,7 +72,7 @@ LTOIR_THAT_IS_NONE = {
 
 @pytest.mark.parametrize("breaking", LTOIR_THAT_IS_NONE)
 def test_broken_ltoir_does_not_link(real, directory, breaking):
-    """The message is nvJitLink's own, without advice."""
+    """The error says that an input is damaged, and advises to make it again."""
     whole, broken = directory / "whole.ltoir", directory / "x.ltoir"
     real.cli("build", "-", "--arch", "sm_90", "--emit", "ltoir", "-o", str(whole), input=KERNEL)
     broken.write_bytes(LTOIR_THAT_IS_NONE[breaking](whole.read_bytes()))
@@ -82,7 +82,7 @@ def test_broken_ltoir_does_not_link(real, directory, breaking):
     assert real.build_json(KERNEL)["outcome"] == "built"
 
 
-def test_ltoir_of_a_newer_cuda_says_which_toolchain_links_it(make_daemon, directory):
+def test_the_error_for_ltoir_of_a_newer_cuda_asks_for_another_toolchain(make_daemon, directory):
     newer = directory / "newer.ltoir"
     daemon = make_daemon(roots=(PLACES.cuda13, PLACES.cuda12)).start()
     daemon.cli("build", "-", "--arch", "sm_90", "--emit", "ltoir", "--toolchain", "13", "-o", str(newer), input=KERNEL)
@@ -102,7 +102,7 @@ def test_an_unknown_toolchain_is_refused_with_a_list_of_the_present_ones(fake, t
     assert "Install one" in told and "--toolchain-root" in told
 
 
-def test_a_message_that_is_not_protobuf(fake):
+def test_a_message_that_is_not_protobuf_is_an_invalid_argument(fake):
     with fake.channel() as channel:
         call = channel.unary_unary("/cccl_cache.v1.Build/Build")
         with pytest.raises(grpc.RpcError) as error:
@@ -123,7 +123,7 @@ def resident_kilobytes(daemon):
     return int(status.split("VmRSS:")[1].split()[0])
 
 
-def test_a_client_that_stops_reading_blocks_no_other(fake):
+def test_a_client_that_stops_reading_blocks_no_other_client(fake):
     """The client requests 20 MB in chunks and never reads them. No other client waits for it, and the daemon does
     not copy the chunks that the client does not read."""
     request = nvrtc_request("//fake: output-size 20M\n", wanted=[build_pb2.ARTIFACT_KIND_CUBIN])
@@ -157,7 +157,7 @@ def start_and_fail(daemon):
     ("admin_group", "no-such-group", "groupadd"),
     ("container_socket", "/proc/nowhere/socket", "choose another directory"),
 ])
-def test_a_setting_that_is_wrong_is_named_first(make_daemon, setting, value, way_out):
+def test_the_error_of_a_wrong_setting_begins_with_its_name(make_daemon, setting, value, way_out):
     flags = {"remote_url": "unix:///nowhere"} if setting.startswith("remote_") else {}
     flags[setting] = value
     daemon = make_daemon(*(word for name, value in flags.items() for word in ("--" + name.replace("_", "-"), value)))

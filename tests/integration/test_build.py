@@ -44,7 +44,7 @@ def test_a_terminal_shows_the_outcome_and_a_script_does_not(fake, directory):
     assert said.startswith("hit (memory) ") and said.count("\n") == 1
 
 
-def test_a_result_is_not_lost_because_standard_output_is_closed(fake, directory):
+def test_a_build_with_a_closed_standard_output_fails_with_the_reason(fake, directory):
     (directory / "k.cu").write_text(KERNEL)
     build = (PLACES.cli, "--socket", fake.socket, "build", "k.cu", "--arch", "sm_90", "-o")
     for closed in (">&-", "<&- >&-"):
@@ -112,7 +112,7 @@ def test_code_that_does_not_compile_is_exit_1_with_the_log_and_is_remembered(fak
     assert told["remembered"]
 
 
-def test_link_and_nvvm_are_kinds_of_their_own(fake, directory):
+def test_links_and_nvvm_builds_are_compiled_once_and_then_hits(fake, directory):
     source = directory / "k.cu"
     source.write_text(KERNEL)
     ltoir = directory / "k.ltoir"
@@ -136,7 +136,7 @@ def test_health_and_toolchains_answer(fake, toolkit):
     assert told["toolchains"][0]["root"].startswith(toolkit.root)
 
 
-def test_a_daemon_that_dies_during_a_build_is_another_error_than_no_daemon(fake, toolkit, directory):
+def test_a_daemon_that_dies_during_a_build_and_a_missing_daemon_are_different_errors(fake, toolkit, directory):
     (directory / "k.cu").write_text("//fake: wait-for gate\n")
     program = subprocess.Popen([PLACES.cli, "--socket", fake.socket, "build", "k.cu", "--arch", "sm_90", "-o", os.devnull],
                                cwd=directory, stderr=subprocess.PIPE)
@@ -147,14 +147,14 @@ def test_a_daemon_that_dies_during_a_build_is_another_error_than_no_daemon(fake,
     assert b"was lost during this call" in said and os.fsencode(fake.socket) in said
 
 
-def test_no_daemon_is_exit_3_with_the_socket_named(make_daemon):
+def test_a_missing_daemon_is_exit_3_with_the_socket_named(make_daemon):
     daemon = make_daemon()
     done = daemon.cli("stats", check=False)
     assert done.returncode == 3
     assert daemon.socket.encode() in done.stderr
 
 
-def test_the_command_alone_prints_its_help_and_says_that_it_did_nothing():
+def test_the_command_without_arguments_prints_its_help_as_an_error():
     done = run_cli(check=False)
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr == run_cli("--help").stdout

@@ -22,7 +22,7 @@ def roots_of(place):
 
 
 @pytest.mark.parametrize("place", [*INSTALLED, *OTHERS], ids=lambda place: pathlib.Path(place).name)
-def test_no_line_of_a_release_counts_as_more_than_text(place):
+def test_the_daemon_finds_no_path_that_can_become_a_number_in_a_release_of_cccl(place):
     roots = roots_of(place)
     assert roots
     for root in roots:

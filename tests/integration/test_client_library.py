@@ -22,7 +22,7 @@ def run_python(program):
     return done.stdout.strip()
 
 
-def test_no_thread_is_started_by_opening_building_or_waiting(fake):
+def test_the_library_starts_no_thread_for_a_client_a_build_or_a_batch(fake):
     threads = run_python(f"""
         import os
         from c_client import Batch, Client

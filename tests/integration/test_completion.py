@@ -140,7 +140,7 @@ def test_the_value_of_an_option_is_not_completed_as_a_command(complete):
     assert complete("--socket", "=", "build", "sta") == ["stats"]
 
 
-def test_behind_run_a_program_is_completed_and_behind_explain_a_command(complete, directory):
+def test_run_completes_a_program_and_explain_completes_a_command(complete, directory):
     program = directory / "a-program"
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)

@@ -126,12 +126,12 @@ def must_differ(reply, base, shows):
 @pytest.mark.parametrize("changes, shows", [
     pytest.param(changes, shows, id=name) for name, changes, shows in NVRTC_ROWS
 ])
-def test_another_key_for_nvrtc(build, changes, shows):
+def test_each_change_of_an_nvrtc_build_gives_another_key(build, changes, shows):
     must_differ(build(nvrtc(**changes)), build(nvrtc()), shows)
 
 
-def test_appended_flags_count_only_where_nvrtc_takes_them(build):
-    """Without the other variable NVRTC ignores the flags, and the key does too."""
+def test_appended_flags_enter_the_key_only_if_nvrtc_reads_them(build):
+    """Without the right value of NVRTCWIZ, NVRTC ignores the flags, and the key does too."""
     base, ignored = build(nvrtc()), build(nvrtc(environment=[("NVRTC_APPEND_FLAGS", "-DN=6"), ("NVRTCWIZ", "1")]))
     assert (ignored.key, code(ignored)) == (base.key, code(base))
     given = [("NVRTC_APPEND_FLAGS", "-DN=6"), ("NVRTCWIZ", "3153394")]
@@ -159,7 +159,7 @@ def link(inputs, options=LINK_BASE):
     return build_pb2.BuildRequest(link=program)
 
 
-def test_another_key_for_links(build):
+def test_each_change_of_a_link_gives_another_key(build):
     kind = build_pb2.LINK_INPUT_TYPE_LTOIR
     op, other, caller = (("op", lto(build, OP)), ("op", lto(build, OTHER_OP)), ("caller", lto(build, CALLER)))
     inputs = [(kind, *op), (kind, *caller)]
@@ -186,7 +186,7 @@ def nvvm(modules, *options, libdevice=False):
     return build_pb2.BuildRequest(nvvm=program)
 
 
-def test_another_key_for_nvvm(build):
+def test_each_change_of_an_nvvm_build_gives_another_key(build):
     module = ("m", MODULE, False)
     calling = ("m", MODULE.replace("fdiv float %v, 3.0", "call float @__nv_expf(float %v)"), False)
     other_version = ("e", 'target triple = "nvptx64-nvidia-cuda"\n', False)
@@ -239,7 +239,7 @@ def test_every_option_that_enters_the_key_has_a_row(compiler, words):
 
 @pytest.mark.parametrize("field", ("name", "-I", "working_directory"))
 @pytest.mark.parametrize("shown_by", ("-lineinfo", "-G", "__FILE__", "source_location", "-DX=__FILE__"))
-def test_another_key_from_another_place_where_paths_show(build, directory, field, shown_by):
+def test_another_directory_gives_another_key_if_the_output_shows_its_path(build, directory, field, shown_by):
     def request(place):
         fields = {"name": "/src/k.cu", "working_directory": "/", "options": ["-I/nowhere"]}
         fields.update({"-I": {"options": [f"-I{place}"]}, "name": {"name": f"{place}/k.cu"}}.get(field, {field: place}))

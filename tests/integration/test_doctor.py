@@ -31,7 +31,7 @@ def with_verdict(checks, verdict):
     return [name for name, each in checks.items() if each["verdict"] == verdict]
 
 
-def test_a_daemon_that_caches_passes(make_daemon):
+def test_all_checks_pass_for_a_daemon_that_caches(make_daemon):
     real = make_daemon(roots=(PLACES.cuda12,)).start()
     code, checks = doctor(real.socket)
     assert code == 0
@@ -57,7 +57,7 @@ def test_without_a_daemon_the_socket_fails_and_the_checks_of_a_daemon_are_skippe
     assert str(directory / "socket") in checks["socket"]["way_out"]
 
 
-def test_a_daemon_that_hangs_fails_and_does_not_end_the_checks(fake):
+def test_a_daemon_that_hangs_fails_its_check_and_later_checks_of_it_are_skipped(fake):
     fake.freeze()
     code, checks = doctor(fake.socket)
     assert code == 1
@@ -66,7 +66,7 @@ def test_a_daemon_that_hangs_fails_and_does_not_end_the_checks(fake):
     assert with_verdict(checks, "skipped") == OF_THE_DAEMON[1:]
 
 
-def test_a_daemon_without_a_toolchain_fails_by_its_toolchains_and_its_own_problem(make_daemon, directory):
+def test_a_daemon_without_a_toolchain_fails_the_checks_of_the_daemon_and_its_toolchains(make_daemon, directory):
     (directory / "empty").mkdir()
     daemon = make_daemon(roots=(str(directory / "empty"),)).start()
     code, checks = doctor(daemon.socket)

@@ -42,7 +42,7 @@ def test_an_entry_is_evicted_by_its_key_and_by_its_first_digits_and_explain_says
     assert outcomes(shared, range(3), user=ALICE) == ["built", "built", "hit"]
 
 
-def test_an_evicted_entry_stays_away_when_the_daemon_is_killed_right_after(shared):
+def test_an_evicted_entry_stays_evicted_if_the_daemon_is_killed_right_after(shared):
     key = build(shared, 1)["key"]
     evict(shared, key)
     shared.kill()
@@ -50,7 +50,7 @@ def test_an_evicted_entry_stays_away_when_the_daemon_is_killed_right_after(share
     assert build(shared, 1)["outcome"] == "built"
 
 
-def test_the_reason_is_known_after_a_restart(shared):
+def test_explain_knows_an_eviction_after_a_restart(shared):
     key = build(shared, 1)["key"]
     evict(shared, key)
     assert shared.stop() == 0
@@ -68,7 +68,7 @@ def test_only_administrators_evict_and_the_error_names_them(shared):
     assert build(shared, 1, user=ALICE)["outcome"] == "hit"
 
 
-def test_entries_that_were_not_used_for_longer_are_evicted_with_the_deposits(make_daemon, toolkit):
+def test_evict_by_age_removes_entries_and_deposits_without_a_later_use(make_daemon, toolkit):
     daemon = make_daemon("--socket-mode", "0666", roots=(toolkit.root,)).start()
     outcomes(daemon, range(4))
     for name in ("old", "used"):
@@ -102,7 +102,7 @@ def test_entries_of_one_toolchain_are_evicted_by_its_id(make_daemon):
     assert b"toolchains --json" in unknown.stderr
 
 
-def test_all_frees_the_disk_of_everybodys_entries_and_deposits(shared, place):
+def test_evict_all_frees_the_disk_space_of_all_users_entries_and_deposits(shared, place):
     outcomes(shared, range(200))
     deposit(shared, "kept", "before")
     snapshot(shared, "create", place / "file")

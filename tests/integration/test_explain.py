@@ -78,7 +78,7 @@ def test_an_edited_header_is_named_with_both_digests(place, toolkit):
     assert (told["verdict"], told["since"]) == ("never-seen", after["nearest"]["time"])
 
 
-def test_a_person_reads_sentences(place):
+def test_explain_prints_sentences_without_json(place):
     place.build()
     place.write("local.h", "// two\n")
     done = run_cli("--socket", place.daemon.socket, "explain", "--", *place.command(), cwd=place.directory)
@@ -94,7 +94,7 @@ def test_an_evicted_entry_is_explained_with_the_time(make_daemon, toolkit, direc
     keys = {number: daemon.build_json(program)["key"] for number, program in programs.items()}
 
     def evicted():
-        """Evicts entries. The store chooses which."""
+        """Returns the explanations of the evicted entries. The store chooses which entries it evicts."""
         explanations = {number: place.explain_key(key) for number, key in keys.items()}
         return {number: told for number, told in explanations.items() if told["verdict"] == "evicted"}
 
@@ -108,8 +108,8 @@ def test_an_evicted_entry_is_explained_with_the_time(make_daemon, toolkit, direc
 
 
 def test_a_corrupt_entry_is_explained_with_the_time(place):
-    """The explanation comes from the command line before the build that would find the damage, although the database
-    has the key, and from the key after that build."""
+    """Before a build finds the damage, `explain` finds it for the command line, although the database has the key. After
+    that build, `explain` knows it for the key."""
     place.write("k.cu", KERNEL + "//fake: output-size 20000\n")
     key = place.build()["key"]
     place.daemon.stop()

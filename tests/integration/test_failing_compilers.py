@@ -27,7 +27,7 @@ def assert_goes_on(daemon):
 
 
 @pytest.mark.parametrize("command, tries", [("crash", 1), ("abort", 1), ("recurse", 1), ("exit 7", 2)])
-def test_crashing_compiler(fake, command, tries):
+def test_a_crash_of_the_compiler_fails_the_build_and_may_quarantine_it(fake, command, tries):
     """A build that crashed twice by its own signal is quarantined for this uid. A build that the machine may have
     killed is not."""
     error, name = ask(fake, f"//fake: {command}\n")
@@ -81,7 +81,7 @@ extern "C" __global__ void k(int* p) {
     ("512MiB", "__device__ char table[1u << 30] = {1};\n"),  # abort()
     ("700MiB", "__device__ char table[45u << 20] = {1};\n"),  # the same, far below the limit
 ], ids=["among headers", "in the program", "without a word", "in one large piece"])
-def test_nvrtc_without_memory_is_exhausted_and_not_remembered(make_daemon, directory, limit, program):
+def test_nvrtc_without_memory_is_an_error_that_is_not_remembered(make_daemon, directory, limit, program):
     """The messages and the exit are those of NVRTC itself, which the fake compiler only imitates."""
     daemon = make_daemon("--worker-memory-limit", limit, roots=(PLACES.cuda13,)).start()
     source = directory / "large.cu"
@@ -94,7 +94,7 @@ def test_nvrtc_without_memory_is_exhausted_and_not_remembered(make_daemon, direc
     assert_goes_on(daemon)
 
 
-def test_nvjitlink_without_memory_is_exhausted_and_not_remembered(make_daemon):
+def test_nvjitlink_without_memory_is_an_error_that_is_not_remembered(make_daemon):
     """nvJitLink is refused one large allocation, far below the limit. It prints "ERROR 3: ptxjit", as for any PTX
     that it rejects."""
     daemon = make_daemon("--worker-memory-limit", "700MiB", roots=(PLACES.cuda13,)).start()
@@ -115,7 +115,7 @@ def test_nvjitlink_without_memory_is_exhausted_and_not_remembered(make_daemon):
     "__device__ int x = " + "(" * 200_000 + "1" + ")" * 200_000 + ";\n",
     "__device__ int x = " + "- " * 400_000 + "1;\n",
 ], ids=["parentheses", "operators"])
-def test_nvrtc_that_crashes_is_a_crash_and_not_remembered(real, program):
+def test_a_crash_of_nvrtc_is_an_error_that_is_not_remembered(real, program):
     """NVRTC overflows its stack. The quarantine is in memory alone, so a restart ends it."""
     for compiles in (1, 2):
         error, name = ask(real, program)
@@ -135,8 +135,8 @@ def test_a_worker_that_writes_junk_into_every_descriptor_affects_no_other_job(ma
     assert_goes_on(daemon)
 
 
-def test_nothing_is_left_behind(fake):
-    """No process and no descriptor stays after builds that failed in every way."""
+def test_failed_builds_leave_no_process_and_no_descriptor(fake):
+    """The builds fail in every way that the fake compiler has."""
 
     def descriptors():
         return len(os.listdir(f"/proc/{fake.process.pid}/fd"))

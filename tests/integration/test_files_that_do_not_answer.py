@@ -50,7 +50,7 @@ def test_the_kernels_own_files_are_an_error_that_names_them(lasting, directory, 
 
 
 def test_the_daemons_state_is_no_include_directory(lasting, directory):
-    """The directory may have any name."""
+    """The path of the directory may have any spelling."""
     state = pathlib.Path(lasting.state)
     (directory / "link").symlink_to(state)
     for spelling in (state, directory / "link", f"{state}/../state", f"/proc/self/root{state}"):
@@ -127,7 +127,7 @@ def start_all(daemon, hung, user=None):
 
 
 @pytest.mark.parametrize("user", (None, ALICE), ids=("own", "other"))
-def test_a_file_system_that_hangs_ends_its_builds_in_time_and_delays_no_other(shared, hung, user):
+def test_builds_over_a_hanging_file_system_end_in_time_and_delay_no_other_build(shared, hung, user):
     began = time.monotonic()
     waiting = start_all(shared, hung, user)
     for number, other in enumerate((None, ALICE, BOB)):
@@ -152,7 +152,7 @@ def test_a_daemon_stops_while_file_systems_hang(shared, hung):
         assert process.returncode != 0
 
 
-def test_a_hit_over_hanging_files_is_no_stale_answer(shared, directory):
+def test_a_build_over_hanging_files_is_an_error_and_no_stale_hit(shared, directory):
     place = directory / "place"
     place.mkdir()
     (place / "x.h").write_text("// there\n")

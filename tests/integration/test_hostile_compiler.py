@@ -126,7 +126,7 @@ ATTACKS_BY_NAME = [
 
 
 @pytest.mark.parametrize("attack, expected", ATTACKS, ids=[attack for attack, _ in ATTACKS])
-def test_hostile_compiler(shared, toolkit, directory, attack, expected):
+def test_an_attack_from_the_compiler_fails_in_the_sandbox(shared, toolkit, directory, attack, expected):
     home = directory / "home"
     home.mkdir(mode=0o700)
     (home / "secret").write_text("mine\n")
@@ -153,7 +153,7 @@ def test_hostile_compiler(shared, toolkit, directory, attack, expected):
     ("malformed", "the worker's answer is malformed"),
     ("truncated", "the compiler's process ended without an answer"),
 ])
-def test_hostile_compiler_answers_for_its_worker(shared, kind, why):
+def test_an_invalid_answer_of_a_captured_worker_is_refused_with_the_reason(shared, kind, why):
     zygotes = zygotes_of(shared)
     assert why in attempt(shared, f"answer {kind}")
     assert_goes_on(shared, zygotes)

@@ -50,8 +50,8 @@ def test_the_daemon_has_a_separate_toolchain_for_each_image(make_daemon, images)
 
 
 @pytest.mark.parametrize("part", ("include", "lib/libnvrtc.so.13"))
-def test_a_mount_over_a_part_of_a_toolchain_makes_it_another_at_once(make_daemon, directory, part):
-    """The earlier contents make it the earlier toolchain again."""
+def test_a_mount_over_a_part_of_a_toolchain_makes_another_toolchain_at_once(make_daemon, directory, part):
+    """With the earlier contents, the daemon has the earlier toolchain again."""
     for name, contents in toolkit(ONE).items():
         for place in ("root", "other"):
             file = directory / place / name

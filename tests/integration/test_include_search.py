@@ -234,7 +234,7 @@ def test_headers_are_found_where_raw_nvrtc_finds_them(lasting, directory, arrang
 
 
 @pytest.mark.parametrize("command", ("build /dev/stdin <k.cu", "build <(cat k.cu)"))
-def test_a_program_from_a_descriptor_finds_headers_in_the_directories_that_are_named(lasting, directory, command):
+def test_a_program_from_a_descriptor_finds_headers_in_the_named_directories(lasting, directory, command):
     (directory / "inc").mkdir()
     (directory / "inc/x.h").write_text("#define VALUE 18\n")
     (directory / "k.cu").write_text(f'// {directory}\n#include "x.h"\n' + KERNEL)
@@ -245,7 +245,7 @@ def test_a_program_from_a_descriptor_finds_headers_in_the_directories_that_are_n
     assert json.loads(done.stdout)["outcome"] == "built"
 
 
-def test_files_in_shared_memory_are_files(lasting):
+def test_headers_in_shared_memory_are_read_and_checked_like_others(lasting):
     with tempfile.TemporaryDirectory(dir="/dev/shm") as name:
         place = pathlib.Path(name)
         (place / "src").mkdir()

@@ -28,7 +28,7 @@ def test_a_header_beside_the_source_is_part_of_the_key_and_never_stale(fake, dir
     assert ["two" in answer["log"] for answer in answers] == [False, True, True, False]
 
 
-def test_an_absent_name_outside_the_toolchain_is_noticed(fake, directory):
+def test_a_new_file_that_hides_a_header_of_the_toolchain_is_noticed(fake, directory):
     """A later file outside the toolchain may hide the header that is found in the toolchain today."""
     place = directory / "inc"
     place.mkdir()
@@ -47,13 +47,13 @@ def test_the_toolchains_own_directories_named_with_I_are_cacheable(fake, toolkit
 
 
 @pytest.mark.parametrize("limit, output", (("256KiB", ""), ("2MiB", "//fake: output-size 3M\n")))
-def test_an_input_larger_than_one_message_of_the_daemon_goes_ahead_and_in_chunks(make_daemon, directory, limit, output):
+def test_an_input_above_the_message_limit_is_uploaded_in_chunks_before_the_build(make_daemon, directory, limit, output):
     daemon = make_daemon("--message-limit", limit).start()
     text = output + "//" + 3_000_000 * "x" + "\n" + KERNEL
     assert [build(daemon, directory, text)["outcome"] for _ in range(2)] == ["built", "hit"]
 
 
-def test_messages_carry_the_clients_own_names(real, directory):
+def test_compiler_messages_have_the_clients_file_names(real, directory):
     source = directory / "broken.cu"
     source.write_text("this is not CUDA\n")
     done = real.cli("build", str(source), "--arch", "sm_90", check=False)

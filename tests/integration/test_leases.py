@@ -13,7 +13,7 @@ from conftest import PATIENCE, wait_for
 from lease_client import LeaseClient, deposit, listed, wait_for_waiters
 from test_persistence import database_files
 
-CHARGE = 16 << 10  # least size that counts for a deposit
+CHARGE = 16 << 10  # a smaller deposit counts as this size
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def test_large_deposits_arrive_complete(daemon):
     assert LeaseClient(daemon).hear() == "hit " + "x" * 20_000_000
 
 
-def test_a_holder_that_abandons_hands_the_lease_to_the_next_one(daemon):
+def test_an_abandoned_lease_goes_to_the_next_waiter(daemon):
     holder = LeaseClient(daemon)
     first = int(holder.hear().split()[1])
     waits = LeaseClient(daemon)
@@ -86,7 +86,7 @@ def test_a_stock_client_that_knows_no_releases_gets_the_lease_of_a_failed_holder
         assert next(call).HasField("lease")
 
 
-def test_a_client_killed_while_holding_a_lease(daemon):
+def test_the_lease_of_a_killed_holder_goes_to_a_waiter(daemon):
     holder = LeaseClient(daemon)
     assert holder.hear().startswith("lease ")
     waits = LeaseClient(daemon)
@@ -99,7 +99,7 @@ def test_a_client_killed_while_holding_a_lease(daemon):
 
 @pytest.mark.parametrize("end, code, reason", (("kill", None, "nothing was deposited; acquire it again"),
                                                ("stop", 0, "cccl-cached is stopping, and with it every lease")))
-def test_the_daemon_ended_between_acquire_and_publish(daemon, end, code, reason):
+def test_a_publication_after_the_daemon_has_ended_is_an_error_with_the_reason(daemon, end, code, reason):
     holder = LeaseClient(daemon)
     first = int(holder.hear().split()[1])
     assert getattr(daemon, end)() == code
@@ -115,7 +115,7 @@ def test_the_daemon_ended_between_acquire_and_publish(daemon, end, code, reason)
     assert LeaseClient(daemon).hear() == "hit anew"
 
 
-def test_the_daemon_killed_during_a_publication(daemon):
+def test_the_error_of_a_publication_during_which_the_daemon_is_killed_says_that_its_end_is_unknown(daemon):
     """Neither outcome is promised: the contents may be deposited or not."""
     holder = LeaseClient(daemon)
     holder.hear()
@@ -127,8 +127,8 @@ def test_the_daemon_killed_during_a_publication(daemon):
     assert answer.startswith("error lease-lost") and "not known whether" in answer, answer
 
 
-def test_a_client_that_waits_finds_the_next_daemon(daemon):
-    """To acquire is safe to send again."""
+def test_a_waiter_acquires_the_lease_from_the_next_daemon(daemon):
+    """It is safe to request a lease twice."""
     holder, waits = LeaseClient(daemon), None
     holder.hear()
     waits = LeaseClient(daemon)
@@ -156,16 +156,16 @@ def test_a_stopped_holder_loses_its_lease_and_is_fenced(strict):
     assert strict.stats()["leases_lost_total"] == 1
 
 
-def test_a_holder_that_lives_keeps_its_lease_for_as_long_as_it_takes(strict):
+def test_a_live_holder_keeps_its_lease_while_another_process_waits(strict):
     holder = LeaseClient(strict)
     holder.hear()
-    hurried = LeaseClient(strict, timeout_ms=4000)  # longer than the time of a silent holder
+    hurried = LeaseClient(strict, timeout_ms=4000)  # longer than a silent holder keeps its lease
     assert hurried.hear().startswith("error deadline")
     assert holder.ask("held") == "held"
     assert holder.ask("publish x") == "published"
 
 
-def test_a_holder_without_progress_loses_its_lease_to_a_waiter(make_daemon):
+def test_a_holder_over_the_lease_limit_loses_its_lease_to_a_waiter(make_daemon):
     daemon = make_daemon("--lease-limit", "500ms").start()
     hangs = LeaseClient(daemon)
     hangs.hear()
@@ -192,7 +192,7 @@ def key_of(value):
     return deposit_pb2.AcquireRequest(key=deposit_pb2.DepositKey(namespace="test", fields=fields))
 
 
-def test_a_thousand_waiters_over_stock_clients(daemon):
+def test_a_thousand_stock_clients_wait_for_one_deposit(daemon):
     """The clients are on ten connections. A hundred of them leave, and all others get the deposit."""
 
     async def wait(stub, leaves):
@@ -243,8 +243,8 @@ def test_a_full_quota_drops_the_users_oldest_deposits(make_daemon):
     assert {each["key"] for each in listed(daemon)} == set(keys[1:])
 
 
-def test_a_deposit_that_was_written_survives_the_daemon_killed(daemon):
-    """A published deposit survives a kill of the daemon: it is written without delay, not before the answer."""
+def test_a_written_deposit_survives_a_kill_of_the_daemon(daemon):
+    """A deposit is written without delay, but not before the answer to its publication."""
     key = deposit(daemon, "v", "kept over a kill")
     wait_for(lambda: any(b"kept over a kill" in file.read_bytes() for file in database_files(daemon)), "the write")
     daemon.kill()
@@ -255,7 +255,7 @@ def test_a_deposit_that_was_written_survives_the_daemon_killed(daemon):
     assert stats["deposits"] == 1 and stats["deposit_bytes"] == CHARGE
 
 
-def test_a_daemon_killed_right_after_a_publication_has_all_of_it_or_nothing(daemon):
+def test_a_deposit_is_complete_or_absent_if_the_daemon_is_killed_right_after_it(daemon):
     for number in range(10):
         contents = f"deposit {number}"
         deposit(daemon, str(number), contents)
@@ -305,7 +305,7 @@ def test_deposits_are_listed_and_removed_from_the_command_line(daemon):
         assert b"Example" in daemon.cli(*words, "--help").stdout
 
 
-def test_the_limits_are_reported(make_daemon):
+def test_info_reports_the_limits_of_deposits_and_leases(make_daemon):
     daemon = make_daemon("--deposit-limit-per-uid", "1MiB", "--lease-heartbeat", "250ms").start()
     with daemon.channel() as channel:
         limits = info_pb2_grpc.InfoStub(channel).Get(info_pb2.InfoRequest()).limits

@@ -49,7 +49,7 @@ def test_a_lease_belongs_to_the_user_that_acquired_it(shared):
     assert LeaseClient(shared, **ALICE).hear().startswith("lease ")
 
 
-def test_members_that_name_their_group_share(shared):
+def test_members_of_a_group_share_the_deposits_that_they_request_for_the_group(shared):
     deposit(shared, "v", "for the group", of_group="60001", **ALICE)
     assert LeaseClient(shared, of_group="60001", **BOB).hear() == "hit for the group"
     # A caller that does not ask for the group's deposits gets none of them.

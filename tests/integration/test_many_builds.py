@@ -58,7 +58,7 @@ def test_many_builds_are_compiled_once_and_are_hits_after_that(batch, daemon):
 
 
 @pytest.mark.parametrize("end", ["stop", "kill"])
-def test_a_daemon_that_restarts_in_the_middle_is_asked_again(batch, daemon, toolkit, end):
+def test_pending_builds_are_sent_again_to_a_restarted_daemon(batch, daemon, toolkit, end):
     batch.add("// done\n", 0)
     assert batch.next()[0] == 0
     for tag in range(1, 9):
@@ -72,7 +72,7 @@ def test_a_daemon_that_restarts_in_the_middle_is_asked_again(batch, daemon, tool
     assert sorted(rest(batch)) == list(range(1, 9))
 
 
-def test_a_daemon_that_is_stopped_is_given_up_long_before_the_deadline(batch, daemon, toolkit):
+def test_a_frozen_daemon_is_given_up_long_before_the_deadline(batch, daemon, toolkit):
     batch.add(at_gate("gate"), 1, timeout=600_000)
     batch.next(0)
     toolkit.await_arrivals("gate", 1)
@@ -86,7 +86,7 @@ def test_a_daemon_that_is_stopped_is_given_up_long_before_the_deadline(batch, da
     toolkit.open("gate")
 
 
-def test_a_stopped_daemon_is_given_up_before_the_shortest_deadline_of_a_batch(batch, daemon):
+def test_a_frozen_daemon_is_given_up_before_the_shortest_deadline_of_a_batch(batch, daemon):
     """A later moment would leave no time to compile locally. The stream itself may last for a day."""
     daemon.freeze()
     try:
@@ -158,7 +158,7 @@ def test_freeing_a_batch_ends_its_compiles(daemon, toolkit):
     client.close()
 
 
-def test_builds_too_large_for_a_message_are_sent_and_answered_too(batch):
+def test_builds_and_results_above_the_message_limit_arrive(batch):
     large = "// " + "x" * (20 << 20) + "\n//fake: output-size 18M\n"
     for tag in range(3):
         batch.add(f"// {tag % 2}\n" + large, tag)
@@ -167,7 +167,7 @@ def test_builds_too_large_for_a_message_are_sent_and_answered_too(batch):
     assert answers[0].contents == answers[2].contents != answers[1].contents
 
 
-def test_a_build_without_room_runs_when_there_is_room(make_daemon, toolkit):
+def test_a_build_over_the_call_limit_runs_once_another_has_ended(make_daemon, toolkit):
     # The bound counts each build of a stream, and the stream itself.
     daemon = make_daemon(*JOBS, "--call-limit-per-uid", "4", roots=(toolkit.root,)).start()
     client = Client(daemon.socket)

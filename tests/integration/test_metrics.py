@@ -59,7 +59,7 @@ def test_a_port_of_this_machine_serves_openmetrics(fake):
     assert len(runs) == len(set(runs)) == 4
 
 
-def test_single_users_are_shown_only_when_asked_for(fake):
+def test_metrics_of_single_users_are_shown_only_with_by_user(fake):
     fake.build_json(KERNEL)
     with metrics(fake, "--listen", "127.0.0.1:0") as url:
         assert "user=" not in get(url)[1]
@@ -67,7 +67,7 @@ def test_single_users_are_shown_only_when_asked_for(fake):
         assert f'builds_by_user_total{{user="{os.geteuid()}",outcome="built"}} 1' in get(url)[1]
 
 
-def test_a_socket_serves_too_and_replaces_a_stale_one(fake, directory):
+def test_a_metrics_socket_replaces_a_stale_socket(fake, directory):
     path = directory / "metrics"
     with socket.socket(socket.AF_UNIX) as left:
         left.bind(str(path))
@@ -98,7 +98,7 @@ def test_the_exporter_listens_on_loopback_addresses_only(directory, address):
     assert b"--listen" in done.stderr
 
 
-def test_without_a_daemon_an_error_is_returned_and_later_the_daemon_is_asked_again(fake):
+def test_a_scrape_fails_without_a_daemon_and_succeeds_once_it_is_back(fake):
     with metrics(fake, "--listen", "127.0.0.1:0") as url:
         fake.stop()
         with pytest.raises(urllib.error.HTTPError) as refused:

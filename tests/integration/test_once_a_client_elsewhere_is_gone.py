@@ -51,7 +51,7 @@ def test_headers_that_a_client_sent_before_are_precompiled(make_daemon, elsewher
     assert hit["outcome"] == "hit"
 
 
-def test_a_build_that_shows_its_path_stays_under_it(make_daemon, directory, elsewhere):
+def test_a_build_that_shows_its_path_is_no_hit_for_another_path(make_daemon, directory, elsewhere):
     daemon = make_daemon(roots=(PLACES.cuda13,)).start()
     shows = ONE + "__device__ const char* where = __FILE__;\n"
     tree(elsewhere.inside, value=shows)

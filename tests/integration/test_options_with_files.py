@@ -47,13 +47,13 @@ def socket(request):
     return None if request.param == "no daemon" else request.getfixturevalue("lasting").socket
 
 
-def test_a_last_option_that_lacks_its_value_takes_no_directory_for_it(alone, place):
+def test_a_last_option_without_its_value_does_not_swallow_an_added_directory(alone, place):
     said, made = build(alone, place, "--create-pch=k.pch", "-Xptxas")
     assert (said["outcome"], b".entry k" in made) == ("local", True)
     assert "-Xptxas expects a value" in said["log"]
 
 
-def test_a_precompiled_header_is_written_and_then_named(alone, place, socket):
+def test_create_pch_writes_a_header_that_use_pch_can_name(alone, place, socket):
     said, made = build(alone, place, "--create-pch=k.pch", socket=socket)
     assert said["outcome"] == "local"
     if socket is not None:
@@ -68,13 +68,13 @@ def test_a_precompiled_header_is_written_and_then_named(alone, place, socket):
     assert used == made
 
 
-def test_times_are_written(alone, place, socket):
+def test_the_time_option_writes_its_file(alone, place, socket):
     said, _ = build(alone, place, "--time=times.csv", socket=socket)
     assert said["outcome"] == "local"
     assert "k.cu" in (place / "times.csv").read_text()
 
 
-def test_results_equal_those_of_the_compiler_itself(alone, place):
+def test_a_local_result_equals_that_of_the_compiler_itself(alone, place):
     """Bytes and log are equal, the log has the client's own names, and the file has the mode of the user's umask."""
     asked = dict(kind="nvrtc", root=PLACES.cuda13, source=PROGRAM, name="k.cu",
                  options=["--gpu-architecture=sm_90", "--create-pch=k.pch"])
@@ -87,33 +87,33 @@ def test_results_equal_those_of_the_compiler_itself(alone, place):
     assert (place / "k.pch").stat().st_mode == rights
 
 
-def test_results_are_not_kept(alone, place, lasting):
+def test_results_of_options_with_files_are_not_kept(alone, place, lasting):
     for _ in range(2):
         said, _ = build(alone, place, "--time=times.csv", socket=lasting.socket)
         assert said["outcome"] == "local"
     assert len((place / "times.csv").read_text().splitlines()) > 2
 
 
-def test_options_of_the_environment_count(alone, place):
+def test_an_option_with_a_file_in_nvrtc_append_flags_is_compiled_locally(alone, place):
     alone.environment |= {"NVRTC_APPEND_FLAGS": "--time=times.csv", "NVRTCWIZ": "3153394"}
     said, _ = build(alone, place)
     assert said["outcome"] == "local"
     assert (place / "times.csv").exists()
 
 
-def test_headers_of_the_toolchain_are_found(alone, place):
+def test_a_local_compile_finds_the_toolchains_headers(alone, place):
     (place / "cub.cu").write_text(REDUCTION)
     said, _ = build(alone, place, "--std=c++17", "--time=times.csv", source="cub.cu")
     assert said["outcome"] == "local"
 
 
-def test_options_of_the_assembler_in_a_file(alone, place):
+def test_assembler_options_in_a_file_are_compiled_locally(alone, place):
     (place / "options").write_text("--maxrregcount=32")
     done = alone.cli("--json", "build", "k.cu", "--arch", "sm_90", "--option=-Xptxas=--options-file=options", cwd=place)
     assert json.loads(done.stdout)["outcome"] == "local"
 
 
-def test_a_link_with_an_options_file(alone, place):
+def test_a_link_with_an_option_that_names_a_file_runs_locally(alone, place):
     """The linker reads the file and reports its errors."""
     (place / "k.ptx").write_text(PTX)
     done = alone.cli("--json", "link", "k.ptx", "--arch", "sm_90", "--option=-uidx=none", cwd=place, check=False)
@@ -122,7 +122,7 @@ def test_a_link_with_an_options_file(alone, place):
     assert said["outcome"] in ("local", "failed") and "call the linker itself" not in said["reason"] + said["log"]
 
 
-def test_code_that_does_not_compile_fails(alone, place):
+def test_code_that_does_not_compile_fails_locally_with_its_log(alone, place):
     (place / "k.cu").write_text("__global__ void k() { return 1 + ; }\n")
     done = alone.cli("--json", "build", "k.cu", "--arch", "sm_90", "--option=--time=times.csv", cwd=place, check=False)
     said = json.loads(done.stdout)
@@ -130,7 +130,7 @@ def test_code_that_does_not_compile_fails(alone, place):
     assert said["outcome"] == "failed" and "k.cu(1)" in said["log"]
 
 
-def test_a_file_that_this_user_may_not_write(alone, place):
+def test_a_time_file_that_can_not_be_written_fails_the_build(alone, place):
     done = alone.cli("--json", "build", "k.cu", "--arch", "sm_90", "--option=--time=missing/times.csv", cwd=place,
                      check=False)
     assert done.returncode == 1
@@ -145,7 +145,7 @@ def test_without_local_compiles_such_options_are_refused(fake, place):
     assert not (place / "k.pch").exists()
 
 
-def test_a_compiler_that_crashes_is_named(directory, toolkit, place):
+def test_the_error_of_a_crashed_local_compile_names_the_signal(directory, toolkit, place):
     alone = Alone(directory, toolkit.root)
     (place / "k.cu").write_text("//fake: crash\n")
     done = alone.cli("build", "k.cu", "--arch", "sm_90", "--option=--time=times.csv", cwd=place, check=False)

@@ -24,7 +24,7 @@ NAMES = ("__FILE__", "__BASE_FILE__", "__builtin_FILE")
     "hash_of(C2(__builtin_, FILE)())", "sizeof(C3(C2(__, FI), C2(LE, __)))",
     "sizeof(C3(C3(C2(_, _), C2(F, I)), C3(C2(L, E), C2(_, _))))",
 ))
-def test_a_number_that_a_pasted_name_becomes_is_raw_nvrtcs(lasting, place, value):
+def test_a_pasted_name_that_becomes_a_number_gives_the_output_of_raw_nvrtc(lasting, place, value):
     source = f"{PASTE}{HASH}__device__ unsigned long v = {value};\n"
     assert len(check_each_directory(lasting, place, source)) == 2
 

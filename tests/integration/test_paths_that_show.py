@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Builds whose output shows a path, with any of the entries that exist already."""
+"""Builds whose output shows a path. Their answers do not depend on the entries that the daemon has already."""
 
 import base64
 import json
@@ -38,7 +38,7 @@ def build(run, source, text, *options):
 
 
 @pytest.mark.parametrize("text", [ASSERTION, OVER_HEADER], ids=["assertion of libcu++", "header with __FILE__"])
-def test_a_program_that_shows_a_path_is_built_to_the_same_bytes_whether_it_is_kept_or_not(daemon, root, directory, text):
+def test_a_program_that_shows_a_path_has_the_same_bytes_in_a_local_compile(daemon, root, directory, text):
     (directory / "shows.h").write_text(HEADER)
     source = directory / "k.cu"
     outcome, kept = build(daemon.cli, source, text)

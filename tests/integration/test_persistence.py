@@ -16,7 +16,7 @@ def source(number):
 
 
 def built(daemon, number, **keywords):
-    """Returns (`build --json`, the bytes in the client's file). None: see `check`."""
+    """Returns (`build --json`, the bytes in the client's file). None if the build failed and `check` is false."""
     answer = daemon.build_bytes(source(number), **keywords)
     if answer is not None:
         told, contents = answer
@@ -28,7 +28,7 @@ def built_bytes(daemon, numbers):
     return {number: built(daemon, number)[1] for number in numbers}
 
 
-def test_restart_keeps_entries(fake):
+def test_entries_survive_a_restart(fake):
     before = built_bytes(fake, range(10))
     assert len(set(before.values())) == 10
     totals = fake.stats()
@@ -43,9 +43,8 @@ def test_restart_keeps_entries(fake):
     assert after["builds_total"] == totals["builds_total"] + 10
 
 
-def test_killed_daemon(fake):
-    """The daemon is killed with kill -9 in a loop while clients build known and new keys. No client gets a wrong
-    byte."""
+def test_no_client_gets_a_wrong_byte_while_the_daemon_is_killed_in_a_loop(fake):
+    """The daemon is killed with kill -9 while clients build known and new keys."""
     expected = built_bytes(fake, range(30))
     answered, wrong = [], []
     fresh = itertools.count(1000)
@@ -89,7 +88,7 @@ def test_killed_daemon(fake):
     assert built_bytes(fake, got) == got
 
 
-def test_corrupt_entry_is_a_miss_and_counted_as_corrupt(fake):
+def test_a_corrupt_entry_is_a_miss_and_is_counted(fake):
     """A flipped bit damages one entry. Only that entry is compiled again and counted, and all others are hits."""
     expected = built_bytes(fake, range(12))
     key = built(fake, 5)[0]["key"]
@@ -105,7 +104,7 @@ def test_corrupt_entry_is_a_miss_and_counted_as_corrupt(fake):
     assert built(fake, 5)[0]["outcome"] == "hit"
 
 
-def test_corrupt_entry_wherever_bits_flipped(fake):
+def test_no_client_gets_a_wrong_byte_from_a_damaged_database(fake):
     """Bits are flipped all over the database. The daemon starts, and no client gets a wrong byte."""
     expected = built_bytes(fake, range(12))
     fake.stop()

@@ -60,7 +60,7 @@ def compare(name, with_headers, without):
     assert not whole.precompiled_headers
 
 
-def test_same_bytes_with_precompiled_headers_as_without(pair):
+def test_programs_have_the_same_bytes_with_and_without_precompiled_headers(pair):
     with_headers, without = map(Client, pair)
     for begin in dict.fromkeys(begin for begin, _ in PROGRAMS.values()):
         with_headers.teach(begin + 'extern "C" __global__ void first(int* p) { *p = 1; }\n')
@@ -81,7 +81,7 @@ def small(value):
     ("-lineinfo",), ("-arch=compute_90",), ("-DX=1", "-I/nowhere"),
     ("--device-as-default-execution-space",), ("-frandom-seed=mine",),
 ])
-def test_same_bytes_under_other_options(pair, options):
+def test_options_give_the_same_bytes_with_and_without_precompiled_headers(pair, options):
     with_headers, without = map(Client, pair)
     arch = "sm_90"
     with_headers.teach(small(1), *options, arch=arch)
@@ -101,7 +101,7 @@ def linked(ltoir):
 
 
 @pytest.mark.parametrize("options", [("-dlto", "-rdc=true"), ("--dlink-time-opt",)])
-def test_ltoir_has_precompiled_headers_from_the_second_program_on_and_links_to_raw_nvrtcs_code(pair, options):
+def test_the_second_ltoir_uses_precompiled_headers_and_links_to_the_code_of_raw_nvrtc(pair, options):
     with_headers, without = map(Client, pair)
     assert not with_headers.build(small(1), *options).precompiled_headers
     wait_for(lambda: with_headers.count("preambles_total") == 1, "the preamble that the first program's PTX waits for")
@@ -118,8 +118,8 @@ def test_ltoir_has_precompiled_headers_from_the_second_program_on_and_links_to_r
 
 @pytest.mark.parametrize(("options", "is_searched"), [(("--optix-ir",), True), (("-G",), False)])
 def test_code_that_shows_how_it_was_parsed_is_made_without_precompiled_headers(pair, options, is_searched):
-    """With precompiled headers, its bytes could differ (decision 12). The daemon searches PTX for paths in its
-    place, and that PTX has some."""
+    """With precompiled headers, the bytes of such code could differ (decision 12). The daemon searches its PTX for paths,
+    and that PTX is compiled with precompiled headers."""
     with_headers, without = map(Client, pair)
     with_headers.teach(small(1))
     for value in (2, 3, 4):
@@ -129,7 +129,7 @@ def test_code_that_shows_how_it_was_parsed_is_made_without_precompiled_headers(p
     wait_for(lambda: with_headers.count("preambles_total") == (2 if is_searched else 1), "the preamble of that PTX alone")
 
 
-def test_name_expressions_warnings_and_errors_are_the_same_as_without(pair):
+def test_precompiled_headers_change_no_lowered_name_warning_or_error(pair):
     with_headers, without = map(Client, pair)
     with_headers.teach(small(1))
     template = SMALL + "template <typename T> __global__ void scale(T* p, int unused) { int never; *p *= TWO; }\n"

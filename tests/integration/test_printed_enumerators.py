@@ -54,7 +54,7 @@ def write_out(name):
     return f"const char* name = {name}; for (int i = 0; name[i]; ++i) p[i] = name[i];"
 
 
-def test_a_name_that_the_source_prints_is_the_same_as_without(clients, directory):
+def test_precompiled_headers_do_not_change_a_name_that_the_source_prints(clients, directory):
     (directory / "colors.h").write_text(ENUMERATORS)
     spared, whole = clients
     assert spared.teach()
@@ -63,7 +63,7 @@ def test_a_name_that_the_source_prints_is_the_same_as_without(clients, directory
         assert told(spared.build(body, before=PRINTING)) == told(whole.build(body, before=PRINTING))
 
 
-def test_a_name_that_a_header_prints_is_the_same_as_without(clients, directory):
+def test_precompiled_headers_do_not_change_a_name_that_a_header_prints(clients, directory):
     (directory / "colors.h").write_text(ENUMERATORS + PRINTING)
     spared, whole = clients
     assert not spared.teach()
@@ -71,7 +71,7 @@ def test_a_name_that_a_header_prints_is_the_same_as_without(clients, directory):
     assert told(spared.build(body)) == told(whole.build(body))
 
 
-def test_a_name_that_a_later_header_prints_is_the_same_as_without(clients, directory):
+def test_precompiled_headers_do_not_change_a_name_that_a_later_header_prints(clients, directory):
     (directory / "colors.h").write_text(ENUMERATORS)
     (directory / "printing.h").write_text(PRINTING)
     spared, whole = clients
@@ -81,7 +81,7 @@ def test_a_name_that_a_later_header_prints_is_the_same_as_without(clients, direc
     assert told(spared.build(body, before=before)) == told(whole.build(body, before=before))
 
 
-def test_a_warning_names_an_enumerator_as_it_does_without(clients, directory):
+def test_precompiled_headers_do_not_change_an_enumerator_in_a_warning(clients, directory):
     (directory / "colors.h").write_text(ENUMERATORS + WARNING)
     spared, whole = clients
     assert spared.teach()
@@ -90,7 +90,7 @@ def test_a_warning_names_an_enumerator_as_it_does_without(clients, directory):
     assert told(replies[0]) == told(replies[1])
 
 
-def test_debug_information_has_the_same_names_as_without(clients, directory):
+def test_precompiled_headers_do_not_change_names_in_debug_information(clients, directory):
     (directory / "colors.h").write_text(ENUMERATORS + "template <n::Color color> struct Of { int value; };\n")
     spared, whole = clients
 

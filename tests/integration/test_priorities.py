@@ -9,7 +9,7 @@ from conftest import wait_for
 
 
 def build(daemon, name, *words, **environment):
-    """Builds. Returns how many of the builds that take numbers began earlier."""
+    """Runs a build. Returns how many of the builds of this function began earlier."""
     done = daemon.cli("build", "-", "--arch", "sm_90", "-o", "-", *words, environment=environment,
                       input=f"//fake: wait-for held\n//fake: take-number order\n// {name}\n")
     return int(re.search(rb"^number (\d+)$", done.stdout, re.M)[1])
