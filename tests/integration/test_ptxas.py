@@ -77,7 +77,7 @@ def test_runs_with_other_file_names_share_a_deposit_and_messages_have_the_caller
     assert len(standin.runs()) == 1
 
 
-def test_a_log_that_shows_a_name_elsewhere_is_not_kept(standin, fake):
+def test_a_run_with_the_file_name_at_an_unknown_place_of_its_log_is_not_kept(standin, fake):
     (standin.work / "info").write_text(ptx())
     for number in (1, 2):
         said = standin.run("-v", "-arch=sm_90", "-o", "o", "info")
@@ -187,7 +187,7 @@ def test_a_run_that_writes_more_files_is_left_to_the_real_ptxas(standin, variabl
         assert len(standin.runs()) == number
 
 
-def test_eight_concurrent_processes_run_it_once(standin, fake):
+def test_eight_concurrent_processes_run_the_tool_once(standin, fake):
     (standin.work / "a.ptx").write_text(DOUBLES)
     gate = standin.directory / "gate"
     os.mkfifo(gate)
@@ -204,7 +204,7 @@ def test_eight_concurrent_processes_run_it_once(standin, fake):
     assert b"Deposits  0 hits, 7 joined another's, 1 made" in fake.cli("stats").stdout
 
 
-def test_an_input_that_changes_under_the_tool_is_not_kept(standin, fake):
+def test_a_run_whose_input_changes_meanwhile_is_not_kept(standin, fake):
     source, gate = standin.work / "a.ptx", standin.directory / "gate"
     source.write_text(ptx("first"))
     os.mkfifo(gate)

@@ -73,7 +73,7 @@ def test_a_signal_that_ends_the_tool_ends_the_stand_in_too(standin, fake):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_a_holder_that_is_ended_ends_its_tool_and_frees_the_waiters(standin, fake, gate, number):
+def test_a_signal_to_the_holder_ends_its_tool_and_frees_the_waiters(standin, fake, gate, number):
     holder = standin.start(*WORDS, "o", GATE=str(gate))
     [pid] = wait_for(standin.runs, "a run")
     waits = standin.start(*WORDS, "p")
@@ -154,7 +154,7 @@ def test_a_hung_daemon_is_asked_by_one_run_every_half_minute(standin, fake):
 
 
 @pytest.mark.parametrize("how", ["kill", "freeze"])
-def test_a_daemon_that_ends_while_the_tool_runs(standin, fake, gate, how):
+def test_a_daemon_that_ends_while_the_tool_runs_costs_no_result(standin, fake, gate, how):
     holder = standin.start(*WORDS, "o", GATE=str(gate))
     wait_for(standin.runs, "a run")
     waits = standin.start(*WORDS, "p")
@@ -167,7 +167,7 @@ def test_a_daemon_that_ends_while_the_tool_runs(standin, fake, gate, how):
     assert len(standin.runs()) == 2
 
 
-def test_a_daemon_that_refuses_connections_or_deposits(make_daemon, directory):
+def test_runs_succeed_if_the_daemon_refuses_deposits_or_connections(make_daemon, directory):
     full = make_daemon("--deposit-limit-per-uid", "1KiB").start()
     standin = StandIn(directory / "standin", full.socket)
     (standin.work / "a.ptx").write_text(ptx())

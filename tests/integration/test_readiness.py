@@ -49,16 +49,16 @@ def await_problem(daemon, words):
     assert status(daemon, "") == "SERVING"
 
 
-def test_no_toolchain(make_daemon, directory):
+def test_a_daemon_without_a_toolchain_is_not_ready(make_daemon, directory):
     empty = directory / "empty"
     empty.mkdir()
     daemon = make_daemon(roots=(str(empty),)).start()
     await_problem(daemon, "no toolchain")
 
 
-def test_a_replaced_socket_for_containers(make_daemon, directory):
-    """Root in a container can replace the socket, because it may write to the directory. It can't pass its
-    connections on to the daemon."""
+def test_a_daemon_with_a_replaced_socket_for_containers_is_not_ready(make_daemon, directory):
+    """Root in a container may write to the directory, and so can replace the socket. The daemon refuses connections that
+    the replacement passes on."""
     place = directory / "containers"
     daemon = make_daemon("--container-socket", str(place / "socket")).start()
     (place / "socket").rename(place / "moved")
@@ -83,7 +83,7 @@ def small_disk(directory):
     subprocess.run(["umount", "--lazy", place], check=True)
 
 
-def test_a_full_disk_until_there_is_room_again(small_disk, make_daemon):
+def test_a_daemon_with_a_full_disk_is_not_ready_until_there_is_room(small_disk, make_daemon):
     daemon = make_daemon(name=small_disk.name).start()
     await_ready(daemon)
     filler = small_disk / "filler"
@@ -103,7 +103,7 @@ def test_a_full_disk_until_there_is_room_again(small_disk, make_daemon):
     daemon.stop()
 
 
-def test_a_damaged_entry(fake):
+def test_a_damaged_entry_is_reported_as_a_problem(fake):
     key = fake.build_json("//fake: output-size 20000\n")["key"]
     assert fake.stop() == 0
     flip_a_bit(fake, key)

@@ -17,14 +17,14 @@ from watched_terminal import WatchedTerminal
 
 @pytest.fixture
 def nodes(make_node, redis):
-    """Two that are connected with the Redis."""
+    """Two nodes that are connected to the Redis."""
     both = make_node("1", redis.url), make_node("2", redis.url)
     for node in both:
         await_connected(node)
     return both
 
 
-def test_two_nodes_compile_once(nodes, redis, toolkit):
+def test_two_nodes_compile_a_program_once(nodes, redis, toolkit):
     one, two = nodes
     source = "//fake: take-number compiled\n"
     first, bytes_of_one = one.build_bytes(source)
@@ -40,7 +40,7 @@ def test_two_nodes_compile_once(nodes, redis, toolkit):
     assert built(two.build_json(source)) == ("hit", "disk")
 
 
-def test_programs_with_headers_of_their_own_are_shared_by_contents(nodes, toolkit, directory):
+def test_results_over_headers_are_shared_by_the_contents_of_the_headers(nodes, toolkit, directory):
     one, two = nodes
 
     def build(node, place, value):
@@ -53,7 +53,7 @@ def test_programs_with_headers_of_their_own_are_shared_by_contents(nodes, toolki
 
 
 @pytest.mark.parametrize("text", ["", "#include <value.h>\n"], ids=["no header", "a user's header"])
-def test_a_node_waits_for_the_same_users_compile_on_another(nodes, toolkit, directory, text):
+def test_a_node_waits_for_the_same_users_compile_on_another_node(nodes, toolkit, directory, text):
     one, two = nodes
     (directory / "value.h").write_text("// value\n")
     program = (f"{text}//fake: wait-for held\n", f"--option=-I{directory}")
@@ -97,7 +97,7 @@ def test_a_redis_that_dies_while_a_node_waits_costs_a_compile(nodes, redis, tool
         assert second.result()["outcome"] == "built"
 
 
-def test_a_redis_that_does_not_answer_is_asked_no_more(make_node, redis):
+def test_a_frozen_redis_is_soon_asked_no_more(make_node, redis):
     node = make_node("1", redis.url, "--remote-patience", "20ms")
     await_connected(node)
     redis.freeze()
@@ -254,14 +254,14 @@ class Forgery:
         assert [each for each in counts if stats[each] > before[each]] == [f"remote_{reason}_total"]
 
 
-def test_signed_by_a_stranger(make_node, redis, keys):
+def test_an_entry_that_is_signed_with_an_untrusted_key_is_refused(make_node, redis, keys):
     _, public = keys.make("other.key")
     forgery = Forgery(make_node, redis, trust=keys.trust("others", public))
     forgery.write("// victim\n")
     forgery.is_refused("// victim\n", "untrusted")
 
 
-def test_revoked(make_node, redis, keys, site):
+def test_an_entry_that_is_signed_with_a_revoked_key_is_refused(make_node, redis, keys, site):
     forgery = Forgery(make_node, redis)
     forgery.write("// before\n")
     assert built(forgery.reader.build_json("// before\n")) == ("hit", "remote")

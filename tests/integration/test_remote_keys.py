@@ -43,7 +43,7 @@ def mode(file):
     return stat.S_IMODE(file.stat().st_mode)
 
 
-def test_a_new_key_is_two_files_of_which_only_the_owner_reads_the_secret_one(directory):
+def test_keygen_writes_a_public_file_and_a_secret_file_that_only_its_owner_reads(directory):
     old = os.umask(0)
     try:
         answer = told("keygen", "--out", directory / "key", "--comment", "node 7")
@@ -110,7 +110,7 @@ def test_trusting_a_key_again_changes_nothing(place):
 
 
 @pytest.mark.parametrize("command", ["trust", "revoke"])
-def test_commands_that_change_a_list_at_the_same_time_lose_nothing(place, command):
+def test_commands_that_change_a_list_at_the_same_time_lose_no_key(place, command):
     listed = place / "list"
     remote("trust", place / "one.pub", "--list", listed)
     given = place / ("two.pub" if command == "trust" else "one.pub")

@@ -52,7 +52,7 @@ def test_different_drivers_share_the_results_of_one_toolchain(make_node, redis):
     assert build(two, 13020).tier == build_pb2.TIER_REMOTE
 
 
-def test_users_and_umasks_that_differ_share(make_node, redis, directory, toolkit, site):
+def test_nodes_with_different_users_and_umasks_share_results(make_node, redis, directory, toolkit, site):
     place = directory / "2"
     place.mkdir()
     key = shutil.copy(site[0], directory / "their.key")

@@ -40,7 +40,7 @@ def nvrtc(request):
 
 
 def knowing(daemon):
-    """A running daemon that has read its toolchains. Programs don't wait until it has."""
+    """A running daemon that has read its toolchains, because programs don't wait for that."""
     daemon.cli("toolchains")
     return daemon
 
@@ -283,22 +283,22 @@ def test_a_program_does_not_outlive_a_run_with_a_report(directory, end):
     assert ended
 
 
-def test_a_report_starts_the_program_also_where_children_have_a_namespace_of_their_own(directory):
+def test_run_with_a_report_starts_the_program_if_children_get_another_pid_namespace(directory):
     own = ["--pid", *([] if os.geteuid() == 0 else ["--user", "--map-root-user"])]
     done = subprocess.run(["unshare", *own, PLACES.cli, "--socket", directory / "nothing", "run", "--report", "--", "true"],
                           capture_output=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr.decode()
 
 
-def test_children_that_the_caller_ignores_are_ignored_in_the_program_too(directory):
+def test_a_program_inherits_the_callers_ignored_sigchld(directory):
     code = "import signal, sys; print(signal.getsignal(signal.SIGCHLD).name); sys.exit(3)"
     done = subprocess.run([PLACES.cli, "--socket", directory / "nothing", "run", "--report", "--", sys.executable, "-c", code],
                           preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN), capture_output=True, timeout=PATIENCE)
     assert (done.returncode, done.stdout) == (3, b"SIG_IGN\n")
 
 
-def test_digests_are_kept_where_only_the_user_writes(daemon, program, directory):
-    """The program runs on mounts of its own, so that the daemon's stamps of the library are of no use to it."""
+def test_digests_are_kept_in_directories_that_only_the_user_can_write(daemon, program, directory):
+    """The program has its own mounts, for which the daemon's stamps of the library are not valid."""
     home = directory / "home"
     words = (*OWN_MOUNTS, "sh", "-c", 'umask 0; exec "$@"', "sh", program(), library_of(PLACES.cuda12))
     under_run(daemon.socket, *words, HOME=home)
@@ -322,8 +322,8 @@ def test_no_digest_is_kept_behind_a_link(daemon, program, directory):
 
 
 @pytest.mark.parametrize("mode", ["forks", "exits", "closes"])
-def test_a_program_continues_to_compile(daemon, program, nvrtc, mode):
-    """It compiles in a child, in an exit handler, and after it has closed and reopened the library."""
+def test_a_program_is_served_in_a_child_at_its_exit_and_with_a_reopened_library(daemon, program, nvrtc, mode):
+    """The exit handler compiles too."""
     words = (program(), nvrtc, mode)
     ptx, report = under_run(daemon.socket, *words)
     assert ptx == alone(*words)
@@ -331,7 +331,7 @@ def test_a_program_continues_to_compile(daemon, program, nvrtc, mode):
 
 
 def test_a_child_that_has_its_parents_process_number_gets_its_own_results(daemon, program):
-    """Each is process 1 of a namespace of its own."""
+    """Parent and child are both process 1, each of its own namespace."""
     alone_there = ["unshare", "--fork", "--pid", *([] if os.geteuid() == 0 else ["--user", "--map-root-user"])]
     words = (program(), library_of(PLACES.cuda13))
     assert under_run(daemon.socket, *alone_there, *words, "namesakes")[0] == alone(*words)
@@ -391,7 +391,7 @@ def test_a_thread_that_is_cancelled_while_it_compiles_ends_as_without_run(daemon
         assert run_cli("--socket", socket, "run", "--", *words).stdout == expected
 
 
-def test_a_stopped_daemon_costs_a_process_about_a_second(daemon, program, nvrtc):
+def test_a_frozen_daemon_costs_a_process_about_a_second(daemon, program, nvrtc):
     daemon.freeze()
     words = (program(), nvrtc, "forks")
     ptx, report = under_run(daemon.socket, *words)
@@ -430,8 +430,8 @@ def test_a_daemon_that_still_reads_its_toolchains_costs_no_second(directory, pro
 
 
 class Recorded(grpc.GenericRpcHandler):
-    """A server before a daemon that passes calls on and records their names. `older`: it refuses builds by a
-    library."""
+    """A server in front of a daemon. It passes calls on and records their names. With `older`, it refuses builds that name
+    a library in place of a toolchain."""
 
     def __init__(self, path, daemon, older=False):
         self.calls = []
@@ -485,7 +485,7 @@ def test_a_first_hit_takes_one_request(daemon, program, directory):
         assert (served(report), recorded.told()) == ((2, 0), ["Build", "Toolchains", "Build", "Build"])
 
 
-def test_a_daemon_that_takes_no_builds_by_a_library_is_asked_for_its_toolchains(daemon, program, directory):
+def test_a_daemon_that_refuses_builds_by_a_librarys_digest_is_asked_for_its_toolchains(daemon, program, directory):
     words = (program(), library_of(PLACES.cuda13))
     with Recorded(directory / "socket", daemon, older=True) as recorded:
         ptx, report = under_run(directory / "socket", *words)
@@ -501,7 +501,7 @@ def test_threads_compile_at_the_same_time(daemon, program, nvrtc):
     assert report["compiled"] == 5 and report["hits"] + report["joined"] == 4
 
 
-def test_of_concurrent_processes_with_the_same_program_one_compiles(daemon, program):
+def test_one_of_several_concurrent_processes_with_the_same_program_compiles(daemon, program):
     words = (program(), library_of(PLACES.cuda13), "slowly")
     script = 'for each in 1 2 3 4; do "$@" > /dev/null & done; wait'
     _, report = under_run(daemon.socket, "sh", "-c", script, "sh", *words)
@@ -580,7 +580,7 @@ for number in range(3):
 """
 
 
-def test_a_frozen_daemon_differs_from_one_that_takes_longer_than_the_wait(daemon):
+def test_the_report_distinguishes_a_frozen_daemon_from_a_long_compile(daemon):
     words = (sys.executable, "-c", FROZEN)
     _, report = under_run(daemon.socket, *words, options=("--wait", "50ms"), DAEMON=str(daemon.process.pid),
                           PYTHONPATH=str(PACKAGES), LD_LIBRARY_PATH=str(library_of(PLACES.cuda13).parent))
@@ -622,7 +622,7 @@ assert nvrtc.nvrtcCompileProgram(program, 1, [b"-arch=sm_90"])[0] == 0
 """
 
 
-def test_a_refused_file_differs_from_a_closed_socket(daemon):
+def test_the_report_names_a_file_that_the_daemon_refuses(daemon):
     _, report = under_run(daemon.socket, sys.executable, "-c", OF_NO_BUILD, PYTHONPATH=str(PACKAGES),
                           LD_LIBRARY_PATH=str(library_of(PLACES.cuda13).parent))
     assert report["forwarded"]["request not served"] == 1 and "/proc" in report["refusal"]
