@@ -323,7 +323,7 @@ def test_no_digest_is_kept_behind_a_link(daemon, program, directory):
 
 @pytest.mark.parametrize("mode", ["forks", "exits", "closes"])
 def test_a_program_is_served_in_a_child_at_its_exit_and_with_a_reopened_library(daemon, program, nvrtc, mode):
-    """The exit handler compiles too."""
+    """The second compile is in a child, in an exit handler, or after the program has closed the library."""
     words = (program(), nvrtc, mode)
     ptx, report = under_run(daemon.socket, *words)
     assert ptx == alone(*words)

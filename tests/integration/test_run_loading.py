@@ -76,7 +76,7 @@ def test_one_process_has_the_libraries_of_two_majors(daemon_of_both, program):
     assert (made, sum(served(report))) == (expected, 2)
 
 
-def test_a_library_that_the_daemon_does_not_have_is_left_alone(make_daemon, program):
+def test_a_library_that_the_daemon_does_not_have_compiles_by_itself(make_daemon, program):
     daemon = knowing(make_daemon(roots=(PLACES.cuda13,)).start())
     words = (program(), library_of(PLACES.cuda12))
     ptx, report = under_run(daemon.socket, *words)
@@ -104,7 +104,7 @@ void* dlopen(const char* name, int how) {
 
 
 @pytest.mark.parametrize("socket", ["of the daemon", "of none"])
-def test_a_dlopen_that_a_preloaded_library_has_leads_to_the_real_library_too(daemon_of_both, program, directory, socket):
+def test_a_program_works_if_a_preloaded_library_defines_dlopen(daemon_of_both, program, directory, socket):
     own = directory / "own.so"
     subprocess.run(["cc", "-x", "c", "-", "-shared", "-fPIC", "-o", own], input=OWN_DLOPEN, text=True, check=True)
     words = (program(), library_of(PLACES.cuda12))
@@ -155,7 +155,7 @@ def other_builtins(directory):
 
 
 @pytest.mark.parametrize("separator", [":", ";"])
-def test_a_library_that_would_load_other_builtins_is_left_alone(daemon, program, other_builtins, separator):
+def test_a_library_that_would_load_other_builtins_compiles_by_itself(daemon, program, other_builtins, separator):
     nvrtc = library_of(PLACES.cuda12)
     for own, reason in ((nvrtc.parent, 0), ("/nowhere", 1)):
         environment = {"LD_LIBRARY_PATH": f"{own}{separator}{other_builtins.parent}"}
@@ -164,7 +164,7 @@ def test_a_library_that_would_load_other_builtins_is_left_alone(daemon, program,
         assert (ptx, report["forwarded"]["library unknown to daemon"]) == (alone(*words, **environment), reason)
 
 
-def test_a_library_that_finds_other_builtins_loaded_is_left_alone(daemon, program, other_builtins):
+def test_a_library_that_finds_other_builtins_loaded_compiles_by_itself(daemon, program, other_builtins):
     nvrtc = library_of(PLACES.cuda12)
     for loaded, reason in ((nvrtc.parent / other_builtins.name, 0), (other_builtins, 1)):
         words = (program(f'-DOPEN(name)=(dlopen("{loaded}", RTLD_NOW), dlopen(name, RTLD_NOW))'), nvrtc)
@@ -173,7 +173,7 @@ def test_a_library_that_finds_other_builtins_loaded_is_left_alone(daemon, progra
 
 
 @pytest.mark.parametrize("how", ["dlopen", "linked"])
-def test_a_preloaded_library_serves_bare_names(daemon, program, nvrtc, how):
+def test_how_preload_serves_libraries_by_bare_names(daemon, program, nvrtc, how):
     linked = ("-DLINKED", nvrtc, f"-Wl,-rpath,{nvrtc.parent}")
     words = (program(*linked),) if how == "linked" else (program(), nvrtc.name)
     environment = {"LD_LIBRARY_PATH": str(nvrtc.parent)}
@@ -197,7 +197,7 @@ def test_a_child_that_lost_its_variables_finds_the_preloaded_library(daemon, pro
 
 
 SHOUT = '#include <stdio.h>\n__attribute__((constructor)) static void shout(void) { fputs("of the directory\\n", stderr); }\n'
-# Directories of an installation, and the directory where the loader would then look, from the working directory.
+# Directories of an installation. With each, the directory below the working directory where the loader would look.
 FOLDERS = {"my venv": "venv", "job:12": "12", "a;b": "b", "c$ORIGIN": "c", "of $LIB: a b": "of"}
 
 
@@ -231,7 +231,7 @@ def installed(request, directory, installation):
 
 
 @pytest.mark.parametrize("how", ["audit", "preload"])
-def test_an_installation_in_a_path_that_the_loader_splits_serves_and_loads_nothing_else(daemon_of_both, program, directory, installed, how):
+def test_an_installation_in_a_path_that_the_loader_splits_serves_and_loads_no_foreign_library(daemon_of_both, program, directory, installed, how):
     prefix, working = installed
     nvrtc = library_of(PLACES.cuda13)
     environment = {"PATH": os.environ["PATH"], "HOME": str(directory), "LD_LIBRARY_PATH": str(nvrtc.parent),
@@ -293,7 +293,7 @@ def test_a_library_on_a_file_system_without_programs_is_refused_as_without_run(d
     assert made == alone(*words) and b"failed to map segment" in made
 
 
-# 3,000 bytes of thread variables that are found without a call. jemalloc 5.3 has 2,632.
+# 3,000 bytes of static TLS. jemalloc 5.3 has 2,632.
 ROOM = "__thread char room[3000] __attribute__((tls_model(\"initial-exec\")));\nchar* find(int at) { return room + at; }\n"
 IN_USE = "char* find(int);\nint main(void) { return *find(2999); }\n"
 
@@ -308,7 +308,7 @@ def allocator(directory):
     return linked, library
 
 
-def test_programs_with_an_allocator_of_their_own_start(allocator):
+def test_programs_with_their_own_allocator_start(allocator):
     linked, library = allocator
     for words, preloaded in (([linked], ""), (["true"], library), (["true"], "libjemalloc.so.2")):
         environment = {"LD_PRELOAD": str(preloaded)} if preloaded else {}

@@ -32,7 +32,7 @@ class Tools:
         subprocess.run(["cc", "-w", "-D_GNU_SOURCE", SOURCE, "-o", self.starter], check=True)
         (directory / "k.ptx").write_text(ptx())
         self._counted = directory / "counted"
-        # The counting tool starts the real tool under a name that is no tool's.
+        # The counting tool starts the real tool by a name that `run` does not redirect.
         real = directory / "assembler"
         real.symlink_to(PTXAS13)
         self.environment = {"PATH": f"{self.bin}:{os.environ['PATH']}", "REAL": str(real),
@@ -112,7 +112,7 @@ def test_a_run_waits_for_another_runs_ptxas_up_to_its_limit(tools, directory):
     assert first.wait(PATIENCE) == 0
 
 
-def test_a_frozen_daemon_costs_one_run_a_wait_and_the_next_ones_nothing(tools, fake, directory):
+def test_a_frozen_daemon_delays_only_the_first_run(tools, fake, directory):
     fake.freeze()
     words = ("ptxas", "-arch=sm_90", "k.ptx", "-o", "made")
     for longest in (4, 1):
@@ -192,14 +192,14 @@ for start in (lambda: os.execv(sys.argv[2], words), lambda: os.execvp("ptxas", w
 OWN_MOUNTS = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--user", "--map-root-user"])]
 
 
-def test_if_the_stand_in_can_not_be_started_the_real_tool_is(tools):
+def test_the_real_tool_is_started_if_the_stand_in_can_not_be(tools):
     """The stand-in can't be started in another root directory, or by another user."""
     done = tools.under_run(*OWN_MOUNTS, sys.executable, "-c", START_WITHOUT_STANDIN, PLACES.standin, tools.ptxas)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert tools.runs() == 4
 
 
-def test_without_proc_the_tool_is_found(tools):
+def test_the_tool_is_found_without_proc(tools):
     command = f"mount -t tmpfs none /proc && exec {tools.starter} execv {tools.ptxas} -arch=sm_90 k.ptx -o made"
     assert tools.under_run(*OWN_MOUNTS, "sh", "-c", command).returncode == 0
     assert (tools.directory / "made").read_bytes()[:4] == b"\x7fELF"

@@ -96,7 +96,7 @@ def built(daemon, directory, source, emit, *arguments):
 @pytest.mark.parametrize("name, text, headers", [
     ("plain", PLAIN, {}), ("reduction", REDUCTION, {}), ("half", HALF, {"mine.h": "#define FACTOR __half(2.0f)\n"}),
 ])
-def test_same_bytes_as_raw_nvrtc(real, root, directory, name, text, headers):
+def test_a_build_has_the_bytes_of_raw_nvrtc(real, root, directory, name, text, headers):
     source = directory / f"{name}.cu"
     source.write_text(text)
     arguments = []
@@ -110,7 +110,7 @@ def test_same_bytes_as_raw_nvrtc(real, root, directory, name, text, headers):
     assert built(real, directory, source, "ptx", *arguments) == text_of(expected["ptx"])
 
 
-def test_same_bytes_as_raw_where_paths_show(real, root, directory):
+def test_a_build_that_shows_a_path_has_the_bytes_of_raw_nvrtc(real, root, directory):
     """The name points to no file, because raw NVRTC writes a file's time into the line table (decision 36)."""
     source = directory / "lines.cu"
     source.write_text(PLAIN)
@@ -122,7 +122,7 @@ def test_same_bytes_as_raw_where_paths_show(real, root, directory):
 
 @pytest.mark.parametrize("emit, option", [("ltoir", "-dlto"), ("optixir", "--optix-ir")])
 @pytest.mark.parametrize("name, text", [("plain", PLAIN), ("reduction", REDUCTION)])
-def test_same_ir_as_raw_under_canonical_names(real, root, directory, name, text, emit, option):
+def test_ir_has_the_bytes_of_raw_nvrtc_under_canonical_names(real, root, directory, name, text, emit, option):
     source = directory / f"{name}.cu"
     source.write_text(text)
     roots = header_directories(real)
@@ -136,7 +136,7 @@ def test_same_ir_as_raw_under_canonical_names(real, root, directory, name, text,
 @pytest.mark.parametrize("emit, arch, options", [
     ("cubin", "sm_90", ["-lto"]), ("ptx", "compute_90", ["-ptx", "-lto"]),
 ])
-def test_same_bytes_as_raw_nvjitlink(real, root, directory, emit, arch, options):
+def test_a_link_has_the_bytes_of_raw_nvjitlink(real, root, directory, emit, arch, options):
     inputs = []
     for name, text in (("op", USER_OP), ("caller", CALLER)):
         source = directory / f"{name}.cu"
@@ -152,7 +152,7 @@ def test_same_bytes_as_raw_nvjitlink(real, root, directory, emit, arch, options)
     assert output.read_bytes() == (text_of(expected["ptx"]) if emit == "ptx" else expected["cubin"])
 
 
-def test_same_bytes_as_raw_libnvvm(real, root, directory):
+def test_an_nvvm_build_has_the_bytes_of_raw_libnvvm(real, root, directory):
     module = directory / "m.ll"
     module.write_text(MODULE)
     output = directory / "m.ptx"
@@ -185,7 +185,7 @@ def under_run(daemon, programs, directory, root):
     return said, report
 
 
-def test_an_option_that_lacks_its_value_is_for_the_compiler_to_judge(real, root, directory):
+def test_an_option_without_its_value_gives_the_result_of_the_compiler(real, root, directory):
     programs = [{"source": PLAIN, "name": "k.cu", "options": ["-arch=sm_90", *include, word]}
                 for word in WITHOUT_VALUE for include in ((), ("-Iinc",))]
     expected, _ = said_of(programs, directory, root)

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
 """Changes that can't affect a byte of an answer do not change the key. The same program from any directory and any
-user is one entry, and each caller reads his own paths."""
+user is one entry, and each caller reads its own paths."""
 
 import json
 import os
@@ -86,13 +86,13 @@ PAIRS = {
 
 
 @pytest.mark.parametrize("one, other", PAIRS.values(), ids=PAIRS)
-def test_one_entry_for(build, one, other):
+def test_requests_that_differ_in_no_byte_of_the_answer_share_one_entry(build, one, other):
     replies = [build(one), build(other)]
     assert replies[0].key == replies[1].key
     assert replies[1].outcome == build_pb2.OUTCOME_HIT
 
 
-def test_one_entry_for_bytes_in_the_request_and_uploaded_ones(lasting):
+def test_an_inline_source_and_an_uploaded_source_share_one_entry(lasting):
     with lasting.channel() as channel:
         stub = build_pb2_grpc.BuildStub(channel)
         uploaded = request()
@@ -125,7 +125,7 @@ def checkout(directory, name, owner=0, **headers):
     return place / "src" / "k.cu", f"-I{place / 'include'}"
 
 
-def test_one_entry_for_two_users_in_two_checkouts_before_and_after_a_restart(make_daemon, directory):
+def test_two_users_in_two_checkouts_share_one_entry_also_after_a_restart(make_daemon, directory):
     daemon = make_daemon("--socket-mode", "0666", roots=(PLACES.cuda13,)).start()
     os.chmod(daemon.directory, 0o755)
     answers = []
@@ -143,7 +143,7 @@ def test_one_entry_for_two_users_in_two_checkouts_before_and_after_a_restart(mak
     assert daemon.stats()["compiles_total"] == 1
 
 
-def test_a_checkout_elsewhere_is_shared_for_ltoir_too(lasting, directory):
+def test_two_checkouts_share_one_entry_for_ltoir(lasting, directory):
     """LTO-IR holds the names that the compiler saw."""
     answers = []
     for name in ("one", "a_much_longer_name"):
@@ -186,7 +186,7 @@ def test_a_header_that_shows_its_path_is_compiled_for_each_place(lasting, direct
             assert characters.encode() in ptx
 
 
-def test_line_numbers_are_not_shared_between_checkouts(lasting, directory):
+def test_builds_with_line_tables_are_not_shared_between_checkouts(lasting, directory):
     answers = []
     for name in ("one", "other"):
         source, include = checkout(directory, name, own="#define N 6\n")

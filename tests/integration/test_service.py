@@ -76,7 +76,7 @@ def test_the_watchdog_gets_regular_notifications(make_daemon, directory):
     assert sorted(told) == [b"READY=1", b"WATCHDOG=1", b"WATCHDOG=1", b"WATCHDOG=1"]
 
 
-def test_a_listening_socket_that_is_handed_over_works_as_well(make_daemon, directory):
+def test_the_daemon_serves_a_listening_socket_that_systemd_passes(make_daemon, directory):
     """systemd passes sockets with LISTEN_FDS and LISTEN_PID, from descriptor 3."""
     daemon = make_daemon()
     path = str(directory / "handed")
@@ -172,7 +172,7 @@ def test_a_daemon_that_may_start_too_few_threads_does_not_start_and_names_the_li
     assert b"ulimit -u" in refused.stderr and b"--jobs" in refused.stderr
 
 
-def test_threads_have_names_of_their_own(fake):
+def test_each_thread_of_the_daemon_has_a_name(fake):
     fake.build_json(KERNEL)
     names = [task.read_text().strip() for task in pathlib.Path(f"/proc/{fake.process.pid}/task").glob("*/comm")]
     # The main thread, and RocksDB's timer, which RocksDB does not name.
@@ -227,7 +227,7 @@ def test_print_config_names_origins(directory):
     assert "default" in lines["log_level"]
 
 
-def test_sighup_is_survived_and_takes_a_new_log_level(make_daemon, directory):
+def test_sighup_reloads_the_log_level(make_daemon, directory):
     file = directory / "config.toml"
     file.write_text('log_level = "error"\n')
     daemon = make_daemon("--config", str(file)).start()
@@ -247,7 +247,7 @@ def test_sighup_is_survived_and_takes_a_new_log_level(make_daemon, directory):
     assert daemon.build_json(KERNEL)["outcome"] == "hit"
 
 
-def test_a_reload_that_fails_does_not_end_with_done(make_daemon, directory):
+def test_a_failed_reload_is_not_logged_as_done(make_daemon, directory):
     file = directory / "config.toml"
     file.write_text("")
     daemon = make_daemon("--config", str(file)).start()

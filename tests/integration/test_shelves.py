@@ -135,7 +135,7 @@ def test_the_bytes_of_a_shelf_are_those_that_were_compiled(shelf, make_daemon, t
     assert served == compiled
 
 
-def test_programs_with_headers_of_their_own_are_found_by_contents(shelf, directory):
+def test_builds_over_headers_are_found_by_the_contents_of_the_headers(shelf, directory):
     def place_of(name, value):
         (directory / name).mkdir()
         (directory / name / "value.h").write_text(f"// value {value}\n")
@@ -169,7 +169,7 @@ def test_added_changed_and_removed_snapshots_are_noticed(shelf):
     assert node.build_json("// first\n")["outcome"] == "built"
 
 
-def test_a_change_is_noticed_without_a_reload(shelf):
+def test_a_new_snapshot_is_noticed_without_a_reload(shelf):
     node = shelf.start("node")
     shelf.fill((SOURCE,))
     wait_for(lambda: count(node, "shelf_snapshots") == 1, "the snapshot")
@@ -191,7 +191,7 @@ def test_unsigned_snapshots_of_a_shelf_are_passed_over(shelf):
     refused(shelf, "it is no signature of a snapshot")
 
 
-def test_snapshots_signed_by_a_stranger_are_not_used(shelf, keys):
+def test_snapshots_signed_with_an_untrusted_key_are_not_used(shelf, keys):
     stranger, _ = keys.make("stranger.key")
     shelf.fill((SOURCE,), key=stranger)
     refused(shelf, "its key is not trusted")
@@ -213,7 +213,7 @@ def test_truncated_files_of_a_shelf_are_not_used(shelf, name):
     refused(shelf, name)
 
 
-def test_a_record_that_was_altered_under_the_daemon_is_a_miss(shelf):
+def test_a_record_that_is_altered_while_the_daemon_runs_is_a_miss(shelf):
     path = shelf.fill((SOURCE,))
     node = shelf.node("node")
     with path.open("r+b") as file:
@@ -225,7 +225,7 @@ def test_a_record_that_was_altered_under_the_daemon_is_a_miss(shelf):
     assert count(node, "shelf_refused_total") >= 1
 
 
-def test_a_snapshot_that_shrinks_under_the_daemon_is_a_miss(shelf):
+def test_a_snapshot_that_shrinks_while_the_daemon_runs_is_a_miss(shelf):
     path = shelf.fill((SOURCE,))
     node = shelf.node("node")
     path.write_bytes(b"")

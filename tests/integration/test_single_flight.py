@@ -27,7 +27,7 @@ def joined(daemon, callers):
     return daemon.stats()["waiting"] >= callers
 
 
-def test_one_compile_for_many_callers_64_processes(fake, toolkit, directory):
+def test_one_compile_serves_64_processes(fake, toolkit, directory):
     (directory / "k.cu").write_text(WAITING)
     callers = [start_cli(fake, directory, number) for number in range(64)]
     toolkit.await_arrivals("gate", 1)
@@ -46,7 +46,7 @@ def test_one_compile_for_many_callers_64_processes(fake, toolkit, directory):
 
 @pytest.mark.parametrize("header, given_up", [("#define N 1\n", 0), ("#define WHERE __FILE__\n", 1)],
                          ids=["plain header", "header that names paths"])
-def test_one_compile_for_eight_processes_over_headers_from_elsewhere(fake, toolkit, directory, header, given_up):
+def test_one_compile_serves_eight_processes_over_headers_outside_the_toolchain(fake, toolkit, directory, header, given_up):
     include = directory / "site-packages" / "include"
     include.mkdir(parents=True)
     (include / "own.h").write_text(header)

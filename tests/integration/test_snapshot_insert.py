@@ -86,7 +86,7 @@ def test_entries_that_a_user_inserts_serve_that_user_alone(shared, fresh, place)
     assert fresh.stats()["compiles_total"] == 1
 
 
-def test_entries_that_an_administrator_inserts_serve_everybody(shared, fresh, place):
+def test_entries_that_an_administrator_inserts_serve_all_users(shared, fresh, place):
     build(shared, 1)
     file = place / "a.snap"
     snapshot(shared, "create", file)
@@ -98,7 +98,7 @@ def test_entries_that_an_administrator_inserts_serve_everybody(shared, fresh, pl
     assert fresh.stats()["compiles_total"] == 0
 
 
-def test_entries_that_a_user_inserted_get_into_no_administrators_file(shared, fresh, place):
+def test_an_administrators_snapshot_has_no_entries_that_a_user_inserted(shared, fresh, place):
     """Otherwise a later insert of that file on another daemon would give them to all users."""
     build(shared, 1)
     file = place / "a.snap"
@@ -144,7 +144,7 @@ def test_an_incomplete_file_is_refused_with_the_reason(fresh, place, broken, use
         assert build(fresh, number, user=user)["outcome"] == "built"
 
 
-def test_the_daemon_verifies_by_itself(fresh, place, broken):
+def test_the_daemon_verifies_a_snapshot_of_any_client(fresh, place, broken):
     """The daemon verifies a snapshot from any other client from end to end as well."""
     contents = (place / "whole.snap").read_bytes()
     with fresh.channel() as channel:

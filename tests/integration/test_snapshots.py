@@ -48,7 +48,7 @@ def test_snapshots_of_equal_entries_have_equal_bytes(shared, place, make_daemon,
     assert one == other
 
 
-def test_answers_to_others_are_not_exported(shared, place):
+def test_results_that_only_other_users_received_are_not_exported(shared, place):
     mine, both = build(shared, 1, user=ALICE), build(shared, 2, user=ALICE)
     other = build(shared, 3, user=BOB)
     assert build(shared, 2, user=BOB)["outcome"] == "hit"
@@ -61,7 +61,7 @@ def test_answers_to_others_are_not_exported(shared, place):
     assert not (place / "nothing.snap").exists()
 
 
-def test_only_an_administrator_names_other_users(shared, place):
+def test_only_an_administrator_exports_results_of_other_users(shared, place):
     mine, other = build(shared, 1, user=ALICE), build(shared, 2, user=BOB)
     file = place / "a.snap"
     for filters in (["--uid", BOB], ["--all-users"]):
@@ -110,7 +110,7 @@ def test_a_delta_holds_exactly_the_new_entries(shared, place):
     assert keys(shared, delta) == sorted(new)
 
 
-def test_earlier_answers_are_known_after_a_restart_and_a_kill(shared, place):
+def test_a_snapshot_has_earlier_results_after_a_restart_and_a_kill(shared, place):
     answered = [build(shared, number)["key"] for number in range(3)]
     file = place / "a.snap"
     shared.stop()
@@ -152,7 +152,7 @@ def test_a_snapshot_that_was_cut_off_or_altered_is_refused(shared, place):
     assert snapshot(shared, "verify", place / "absent.snap", check=False).returncode == 5
 
 
-def test_a_list_needs_no_daemon_and_no_seekable_output(shared, place):
+def test_list_needs_no_daemon_and_create_no_seekable_output(shared, place):
     build(shared, 1)
     streamed = shared.cli("snapshot", "create", "-").stdout
     file = place / "a.snap"

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Every function of NVRTC and nvJitLink, and generated sequences of calls. Under `run` a program observes the same
-at each call, right or wrong, as without it. The daemon compiles, has all results, ends in between, or is missing.
+"""Every function of NVRTC and nvJitLink, and generated sequences of calls. Under `run`, a program observes the same at
+each valid or invalid call as without `run`. The daemon compiles, has all results, ends meanwhile, or is missing.
 scripts/differential does this for more releases and more sequences."""
 
 import ctypes
@@ -105,7 +105,7 @@ for number in (*range(9), 0):
 
 
 def test_the_function_with_the_ninth_number_is_absent(directory):
-    """A link of ours must not reach a function that takes it for its own link."""
+    """A stand-in's link must not reach a real function, which would take it for its own link."""
     [standin] = pathlib.Path(PLACES.standin).parent.glob("nvJitLink-12.9/libnvJitLink.so.12")
     names = [line.split()[-1].split("@")[0] for line in
              subprocess.run(["nm", "-D", "--defined-only", standin], capture_output=True, text=True, check=True).stdout.splitlines()]
@@ -121,7 +121,7 @@ def test_the_function_with_the_ninth_number_is_absent(directory):
 
 @pytest.mark.parametrize("toolkit", ["cuda13", "cuda12"])
 @pytest.mark.parametrize("driver, count", [("nvrtc_calls.py", 120), ("link_calls.py", 60)])
-def test_a_program_observes_the_same_calls(make_daemon, directory, driver, count, toolkit):
+def test_a_program_observes_the_same_results_of_random_calls_under_run(make_daemon, directory, driver, count, toolkit):
     program = Program(driver, toolkit, directory, SEQUENCES or count)
     daemon = knowing(make_daemon(roots=(program.root,)).start())
     expected = program.alone()
@@ -132,7 +132,7 @@ def test_a_program_observes_the_same_calls(make_daemon, directory, driver, count
 
 @pytest.mark.parametrize("toolkit", ["cuda13", "cuda12"])
 @pytest.mark.parametrize("end", ["kill", "freeze"])
-def test_a_program_observes_the_same_calls_although_the_daemon_goes_in_the_middle(make_daemon, directory, end, toolkit):
+def test_a_program_observes_the_same_results_of_calls_if_the_daemon_ends_meanwhile(make_daemon, directory, end, toolkit):
     program = Program("nvrtc_calls.py", toolkit, directory, SEQUENCES or 40)
     daemon = knowing(make_daemon(roots=(program.root,)).start())
 
@@ -214,7 +214,7 @@ def toolkit():
 
 
 @pytest.mark.parametrize("way", ["chroot", "another user", "no descriptor left", "another release"])
-def test_a_program_that_loses_its_access_to_the_libraries_works_as_without(make_daemon, directory, toolkit, way):
+def test_a_program_that_loses_its_access_to_the_libraries_works_as_without_run(make_daemon, directory, toolkit, way):
     daemon = knowing(make_daemon(roots=(PLACES.cuda12,)).start())
     others = [library_of(PLACES.cuda13, name) for name in ("libnvrtc", "libnvJitLink")]
 

@@ -61,7 +61,7 @@ OPTIONS = {
 
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
-def test_bytes_log_and_status_are_those_of_the_real_one_from_any_directory(standin, options):
+def test_bytes_log_and_status_are_those_of_the_real_tileiras_in_any_directory(standin, options):
     words = [*options.split(), "-o"]
     said = standin.run_real("a.bytecode", *words, "real")
     real = (standin.work / "real").read_bytes()

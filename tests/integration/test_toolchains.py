@@ -14,8 +14,8 @@ from conftest import PATIENCE, PLACES, FakeToolkit, wait_for
 KERNEL = 'extern "C" __global__ void k(int* p) { *p = 1; }\n'
 
 
-def test_two_cuda_majors(make_daemon):
-    """CUDA 12 and 13 at once give different cubins under different keys."""
+def test_two_cuda_majors_give_different_cubins_under_different_keys(make_daemon):
+    """One daemon has CUDA 12 and 13."""
     daemon = make_daemon(roots=(PLACES.cuda12, PLACES.cuda13)).start()
     told = {major: daemon.build_json(KERNEL, "--toolchain", str(major)) for major in (12, 13)}
     assert told[12]["toolchain"]["version"].startswith("12.")
@@ -31,8 +31,8 @@ def test_two_cuda_majors(make_daemon):
         assert daemon.build_json(KERNEL, "--toolchain", str(major))["outcome"] == "hit"
 
 
-def test_toolchain_replaced(fake, toolkit):
-    """A header that changes on disk makes another toolchain, without a restart."""
+def test_a_changed_header_makes_another_toolchain_without_a_restart(fake, toolkit):
+    """A build that does not read the header stays a hit."""
     include = ("-I", os.path.join(toolkit.root, "include"))
     user, other = "#include <cuda_runtime.h>\n" + KERNEL, KERNEL
     first, alone = fake.build_json(user, *include), fake.build_json(other, *include)
@@ -62,8 +62,8 @@ def test_the_same_compiler_at_two_places_shares_results_of_equal_headers(make_da
     assert told[0]["key"] == told[1]["key"]
 
 
-def test_toolchain_replaced_by_rename(fake, toolkit, directory):
-    """A new file is renamed over the library, as package managers do it."""
+def test_a_library_that_is_replaced_by_a_rename_makes_another_toolchain(fake, toolkit, directory):
+    """Package managers replace files in this way."""
     first = fake.build_json(KERNEL)
     library = pathlib.Path(toolkit.root, "lib", "libnvrtc.so.13")
     fresh = directory / "fresh"

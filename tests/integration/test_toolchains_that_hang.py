@@ -43,7 +43,7 @@ def test_a_change_on_a_remote_file_system_is_noticed(make_daemon, toolkit, remot
     wait_for(lambda: identity(daemon) != before, "the change's being noticed")
 
 
-def test_a_toolchain_that_hangs_parks_no_caller_and_delays_no_other(make_daemon, toolkit, remote, directory):
+def test_builds_with_a_hanging_toolchain_are_refused_and_delay_no_others(make_daemon, toolkit, remote, directory):
     daemon = make_daemon(roots=(toolkit.root, PLACES.fake12)).start()
     other = ("--toolchain", "12")
     identity(daemon)
@@ -85,7 +85,7 @@ def test_a_daemon_stops_while_its_toolchain_hangs(make_daemon, toolkit, remote):
     reads.wait(60)
 
 
-def test_with_inotify_used_up_changes_are_noticed(make_daemon, toolkit):
+def test_changes_of_a_toolchain_are_noticed_without_inotify_watches(make_daemon, toolkit):
     without = ("unshare", "--user", "--map-root-user", "sh", "-c",
                'echo 0 > /proc/sys/user/max_inotify_watches && exec "$@"', "sh")
     daemon = make_daemon(roots=(toolkit.root,), launcher=without).start()

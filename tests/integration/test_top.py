@@ -53,7 +53,7 @@ def test_a_build_is_seen_with_its_waiters_until_it_is_done(fake, toolkit):
         terminal.await_shown(lambda shown: re.search(r"last minute \d+\.\d %", shown), "the share of hits")
 
 
-def test_one_answer_as_text_and_as_json(fake, toolkit):
+def test_top_once_prints_one_answer_as_text_or_json(fake, toolkit):
     fake.build_json("")
     fake.cli("build", "-", "--arch", "sm_90", input="//fake: fail no such thing\n", check=False)
     with waiting_builds(fake, toolkit, 2):
@@ -172,7 +172,7 @@ def test_flights_are_sorted_and_filtered(make_daemon, toolkit):
 
 
 @pytest.mark.parametrize("no_color", [False, True])
-def test_colours_are_left_out_where_they_are_not_wanted(fake, no_color):
+def test_top_shows_no_colours_if_no_color_is_set(fake, no_color):
     with top(fake, **({"NO_COLOR": "1"} if no_color else {})) as terminal:
         terminal.await_shown("nothing is built now", "the first answer")
         fake.stop()
