@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-# check_links_no_grpc.sh FILE...: no program or library of these needs gRPC or protobuf's C++ runtime, nor holds a part of
-# them.
+# check_links_no_grpc.sh FILE... checks that no file needs or contains gRPC or protobuf's C++ runtime.
 set -eu
 for file in "$@"; do
   needed=$(readelf -d "$file" | grep NEEDED)

@@ -42,7 +42,7 @@ def build_beside_a_header(daemon, place, before=(), **keywords):
     )
 
 
-def test_two_users_are_distinguished(shared, directory):
+def test_a_header_in_a_closed_home_is_used_only_for_a_user_who_may_read_it(shared, directory):
     """Two users send the same request. The daemon's own uid gets its header from the disk. The other uid does not,
     although the header was read already and the artifact is in the cache."""
     place = directory / "home"
@@ -70,7 +70,7 @@ def test_a_closed_file_in_an_open_directory_serves_only_its_owner(shared, direct
 
 
 def test_two_users_share_results_of_headers_that_both_may_read(shared, directory):
-    """Each user has a checkout of his own."""
+    """Each user has its own checkout."""
     outcomes = []
     for user in (ALICE, BOB):
         place = directory / str(user)
@@ -104,7 +104,7 @@ def test_a_fifo_of_another_uid_is_not_opened(shared, directory):
     assert b"is no regular file but a FIFO" in done.stderr
 
 
-def test_a_crash_quarantines_its_own_uid_only(shared):
+def test_a_crash_quarantines_a_build_only_for_its_user(shared):
     for user in (ALICE, ALICE, BOB):
         shared.cli("build", "-", "--arch", "sm_90", "-o", os.devnull, input="//fake: crash\n", check=False, user=user,
                    cwd="/")
@@ -180,7 +180,7 @@ def test_a_user_learns_nothing_of_other_users_builds(shared):
 
 
 def test_no_preamble_of_the_overflow_user_is_kept(make_daemon):
-    """All users without a uid here have the overflow uid, so that it may be any user."""
+    """Each user without a uid in the daemon's namespace has the overflow uid, so that uid may be any user."""
     daemon = make_daemon("--pch-memory-limit", "4GiB", "--socket-mode", "0666", roots=(PLACES.cuda13,)).start()
 
     def build(header, value, user):

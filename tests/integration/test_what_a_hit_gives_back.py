@@ -65,7 +65,7 @@ def ask_thrice(make_daemon):
 
 
 @pytest.mark.parametrize("options", ((), ("-dlto",)), ids=("cubin and PTX", "LTO-IR"))
-def test_outputs_names_and_warnings_of_a_program(ask_thrice, directory, options):
+def test_a_hit_returns_the_outputs_names_and_warnings_of_a_program(ask_thrice, directory, options):
     """The log is that of raw NVRTC if it names no paths."""
     (directory / "own.h").write_text("#warning careful\n")
     name, include = str(directory / "k.cu"), f"-I{directory}"
@@ -86,7 +86,7 @@ def test_outputs_names_and_warnings_of_a_program(ask_thrice, directory, options)
         assert text_of(got[PTX]) == text_of(expected["ptx"])
 
 
-def test_output_and_log_of_a_link(ask_thrice):
+def test_a_hit_returns_the_output_and_the_log_of_a_link(ask_thrice):
     """The log has the time of the assembler, which differs in each run. A hit returns the time of the first run."""
     program = build_pb2.LinkProgram(options=("-arch=sm_90", "-verbose"))
     program.inputs.add(type=build_pb2.LINK_INPUT_TYPE_PTX, name="k.ptx",
@@ -96,7 +96,7 @@ def test_output_and_log_of_a_link(ask_thrice):
     assert [each.kind for each in built.artifacts] == [CUBIN]
 
 
-def test_output_and_warnings_of_a_module(ask_thrice):
+def test_a_hit_returns_the_output_and_the_warnings_of_an_nvvm_module(ask_thrice):
     program = build_pb2.NvvmProgram(options=("-arch=compute_90",))
     for number, name in enumerate(("one", "two")):
         program.modules.add(name=name, contents=build_pb2.Blob(inline_bytes=(MODULE % (name, name, number)).encode()))

@@ -34,8 +34,8 @@ def alone_with_fake(directory, toolkit):
 
 
 def both(daemon, alone, command, files, *arguments, emit="cubin", arch="sm_90", cwd=None, behind=()):
-    """Returns (output and result of a daemon, output and result without a daemon, behind a program that removes a
-    feature)."""
+    """Returns (output and result with a daemon, output and result without one). `behind` is a program that removes a
+    feature of the kernel from the second run."""
     results = []
     for run in (daemon.cli, functools.partial(alone.cli, behind=behind)):
         output = alone.directory / "output"
@@ -58,14 +58,14 @@ def assert_same(results):
 
 
 @pytest.mark.parametrize("emit", ["cubin", "ptx", "ltoir"])
-def test_same_result_for_a_program_over_cub(lasting, alone, emit):
+def test_a_local_compile_over_cub_gives_the_same_result(lasting, alone, emit):
     source = alone.directory / "reduce.cu"
     source.write_text(REDUCTION)
     assert_same(both(lasting, alone, "build", [str(source)], "--std", "c++17", emit=emit))
 
 
 @pytest.mark.parametrize("lacking", [[], ["--nor-seccomp"]], ids=["landlock", "landlock and seccomp"])
-def test_same_result_on_a_kernel_that_lacks(lasting, alone, lacking):
+def test_a_local_compile_with_a_weaker_sandbox_gives_the_same_result(lasting, alone, lacking):
     """A user's own program needs no sandbox. With a weaker sandbox, the compiler sees the same files."""
     (alone.directory / "mine.h").write_text("#define MINE 3\n")
     source = alone.directory / "k.cu"
@@ -92,7 +92,7 @@ def test_no_file_becomes_a_standard_descriptor_of_the_compiler():
     assert process.wait(PATIENCE) == 1
 
 
-def test_same_lowered_names(lasting, alone):
+def test_a_local_compile_gives_the_same_lowered_names(lasting, alone):
     source = alone.directory / "f.cu"
     source.write_text(TEMPLATE)
     results = both(lasting, alone, "build", [str(source)], "--name-expression", "f<int>", "--name-expression",
@@ -101,7 +101,7 @@ def test_same_lowered_names(lasting, alone):
     assert_same(results)
 
 
-def test_same_result_with_the_users_own_headers(lasting, alone):
+def test_a_local_compile_with_the_users_own_headers_gives_the_same_result(lasting, alone):
     """The headers are under -I and beside the program. The key is the same, because it covers the contents of
     outside files."""
     place = alone.directory / "project"
@@ -113,13 +113,13 @@ def test_same_result_with_the_users_own_headers(lasting, alone):
     assert_same(both(lasting, alone, "build", ["k.cu"], "-I", "include", emit="ptx", cwd=place))
 
 
-def test_same_result_where_paths_show(lasting, alone):
+def test_a_local_compile_of_a_program_that_shows_a_path_gives_the_same_result(lasting, alone):
     source = alone.directory / "shown.cu"
     source.write_text(SHOWN)
     assert_same(both(lasting, alone, "build", [str(source)], emit="ptx"))
 
 
-def test_same_result_of_a_link(lasting, alone):
+def test_a_local_link_gives_the_same_result(lasting, alone):
     parts = []
     for name, text in (("op", USER_OP), ("caller", CALLER)):
         source = alone.directory / f"{name}.cu"
@@ -130,13 +130,13 @@ def test_same_result_of_a_link(lasting, alone):
     assert_same(both(lasting, alone, "link", parts, "--option=-lto"))
 
 
-def test_same_result_of_nvvm_ir(lasting, alone):
+def test_a_local_compile_of_nvvm_ir_gives_the_same_result(lasting, alone):
     module = alone.directory / "k.ll"
     module.write_text(MODULE)
     assert_same(both(lasting, alone, "nvvm", [str(module)], emit="ptx", arch="compute_90"))
 
 
-def test_code_that_does_not_compile_fails_the_same(lasting, alone):
+def test_code_that_does_not_compile_fails_locally_in_the_same_way(lasting, alone):
     """The failure is an answer, not an error: the same log with the same names, the same code, the same exit status."""
     source = alone.directory / "broken.cu"
     source.write_text("__global__ void k() { return 1 + ; }\n")
@@ -210,7 +210,7 @@ class Waiting:
 HELD = f"//fake: wait-for held\n{GOOD}"
 
 
-def test_a_daemon_that_is_killed_in_the_middle_of_a_call(fake, alone_with_fake, toolkit):
+def test_a_build_is_compiled_locally_if_the_daemon_is_killed_during_the_call(fake, alone_with_fake, toolkit):
     waiting = Waiting(lambda: alone_with_fake.build(HELD, socket=fake.socket))
     toolkit.await_arrivals("held", 1)
     fake.kill()
@@ -228,7 +228,7 @@ def test_a_daemon_that_is_started_again_is_asked_again(fake, alone_with_fake):
         assert library.build(GOOD)["outcome"] in ("hit", "built")
 
 
-def test_a_stopped_daemon_is_not_waited_for_beyond_the_bound(fake, alone_with_fake):
+def test_a_build_waits_for_a_frozen_daemon_only_up_to_the_bound(fake, alone_with_fake):
     """The next builds do not wait for it either. Once it continues, it gets requests again."""
     with Library(alone_with_fake.environment, socket=fake.socket, local_after_ms=200) as library:
         fake.freeze()
@@ -242,7 +242,7 @@ def test_a_stopped_daemon_is_not_waited_for_beyond_the_bound(fake, alone_with_fa
         wait_for(lambda: library.build(GOOD)["outcome"] in ("hit", "built"), "the daemon is asked again")
 
 
-def test_a_stopped_daemon_is_given_up_while_there_is_time_to_compile(fake, alone_with_fake):
+def test_a_frozen_daemon_is_given_up_while_there_is_time_to_compile(fake, alone_with_fake):
     with Library(alone_with_fake.environment, socket=fake.socket) as library:
         fake.freeze()
         try:
@@ -253,7 +253,7 @@ def test_a_stopped_daemon_is_given_up_while_there_is_time_to_compile(fake, alone
             fake.process.send_signal(signal.SIGCONT)
 
 
-def test_a_toolchain_that_only_this_user_has(make_daemon, alone_with_fake):
+def test_a_build_with_a_toolchain_that_only_the_client_finds_is_compiled_locally(make_daemon, alone_with_fake):
     """The daemon refuses, because it has no toolchain. The client finds one."""
     daemon = make_daemon(roots=(alone_with_fake.directory / "empty",)).start()
     said = alone_with_fake.build(GOOD, socket=daemon.socket)
@@ -261,14 +261,14 @@ def test_a_toolchain_that_only_this_user_has(make_daemon, alone_with_fake):
     assert "toolchain" in said["reason"]
 
 
-def test_a_compiler_that_crashes(alone_with_fake):
+def test_a_local_compiler_that_crashes_is_an_error_with_the_signal(alone_with_fake):
     done = alone_with_fake.cli("build", "-", "--arch", "sm_90", "-o", os.devnull, input="//fake: crash\n", check=False)
     assert done.returncode == 5
     assert b"SIGSEGV" in done.stderr
 
 
 def all_below(pid):
-    """Returns cccl-cache-compile, the zygote and the worker. None waits for a next job, because there is none."""
+    """Returns cccl-cache-compile, the zygote and the worker. There is no worker that waits for a next job."""
     wait_for(lambda: len(children_of(pid)) >= 3 and all(map(sleeps, children_of(pid))), "all are started")
     assert len(children_of(pid)) == 3
     return children_of(pid)

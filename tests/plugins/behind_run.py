@@ -16,7 +16,7 @@ OWN_LIBRARIES = {"LD_LIBRARY_PATH": ":".join([*dict.fromkeys(_LIBRARIES), os.env
 
 
 def behind(how=None, report=False):
-    """Returns the words before those of the process."""
+    """Returns the words of `run`, which go before the command of the process."""
     return (PLACES.cli, *(("--json",) if report else ()), "run", *(("--report=each",) if report else ()),
             *(("--how", how) if how else ()), "--")
 

@@ -55,7 +55,7 @@ MAKE = {
 
 
 def on_a_device_of_capability_90(make):
-    """Makes an algorithm for the current device without having one. Counts each binding as a call."""
+    """Makes an algorithm for a pretended current device of capability 9.0. Counts each binding as a call."""
     from cuda.compute import _caching
 
     _caching._get_current_device_info = lambda: (0, (9, 0))

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels with all things that numba names by process: functions by name, which make a dispatcher and its types."""
+"""Kernels that contain everything that numba names per process. The functions have names, and make a dispatcher and its
+types."""
 
 import enum
 import math

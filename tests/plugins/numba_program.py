@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """numba_program.py MODE NAME... compiles kernels and prints the plug-in's counts and the called compilers.
 
-MODE: `whole` for kernels with cache=True, `stages` for kernels without; `every` for kernels without where the environment
-turns the plug-in on; `stuck` for cache=True in a process that says "compiling" under its lease and goes no further;
-`eight` for cache=True in eight processes at once, with a list of what each had.
+MODE: `whole`: kernels with cache=True. `stages`: kernels without it. `every`: the same, and the environment turns the plug-in
+on. `stuck`: cache=True, in a process that prints "compiling" while it holds the lease and then stops. `eight`: cache=True, in
+eight concurrent processes, with a list of their answers.
 """
 
 import concurrent.futures

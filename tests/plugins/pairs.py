@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Pairs of calls of cuda.compute that differ in one thing, and the right numbers of each call.
+"""Pairs of calls of cuda.compute that differ in one thing, and the expected result of each call.
 
-A call is made through `api`, which builds it or runs it: `api.transform(op, data, *, out=None, iterator=None)` gives op of
-each element of the data, or of as many of the iterator's, as type `out`; `api.reduce(data, **options)` gives their sum.
+`api` builds or runs a call. `api.transform(op, data, *, out=None, iterator=None)` gives op of each element of the data, as
+type `out`. With an iterator, it gives op of as many elements of the iterator. `api.reduce(data, **options)` gives the sum.
 """
 
 import types
@@ -20,14 +20,14 @@ FLOATS = numpy.array([-0.0, 0.0, 1.5, -2.5], "float32")
 
 
 class Side(NamedTuple):
-    """A call, and its right numbers."""
+    """A call, and its expected result."""
 
     call: Callable[[Any], Any]
     wanted: Any
 
 
 def mapped(source, wanted, data=INTS, **values):
-    """A transform with an operator that each call makes anew from this text."""
+    """A transform with an operator that each call makes again from this text."""
     return Side(lambda api: api.transform(define(source, **values), data), wanted)
 
 

@@ -184,7 +184,7 @@ def test_a_thread_after_a_failed_build_builds_again():
     assert cache._deposits._turns == {}
 
 
-def test_after_clearing_the_daemon_is_asked_again():
+def test_the_daemon_is_asked_again_after_a_clear():
     cache = builds(Leases())
     construct(cache, "built")
     cache.clear()
@@ -212,7 +212,7 @@ def test_without_a_daemon_the_program_builds_and_gets_the_reason():
     assert outcome(cache) == {"builds": 1, "errors": {"ConnectionError: nobody there": 1}}
 
 
-def test_a_build_that_got_no_answer_is_not_asked_for_again():
+def test_a_build_that_the_daemon_did_not_answer_is_kept_in_the_process():
     cache = builds(Broken())
     first = construct(cache, "built")
     assert construct(cache, "built").build_results is first.build_results
@@ -285,7 +285,7 @@ def test_only_the_outermost_algorithm_asks_the_daemon():
     assert len(leases.given.published) == 1
 
 
-def test_a_build_in_progress_is_found_by_its_key():
+def test_the_key_of_the_present_build_is_known_during_the_build():
     seen = []
 
     def looking(wrapper, *args, **kwargs):

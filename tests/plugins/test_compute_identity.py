@@ -66,7 +66,7 @@ def test_captured_and_global_values_are_part_of_the_identity(one, other):
     assert variant(inner, K=one) != variant(inner, K=other)
 
 
-def test_an_attribute_of_a_module_is_read_when_asked():
+def test_an_attribute_of_a_module_is_part_of_the_identity():
     module = types.ModuleType("settings")
     module.FACTOR = 2
     operator = define("def f(a): return a * settings.FACTOR", settings=module)

@@ -315,7 +315,7 @@ def test_another_build_of_the_package_is_another_environment(monkeypatch):
         _environment._native_files.cache_clear()
 
 
-def test_a_variable_that_the_compilers_read_counts_from_when_it_is_set(monkeypatch):
+def test_a_variable_that_the_compilers_read_is_part_of_the_key(monkeypatch):
     before = key(reduce)
     monkeypatch.setenv("NVRTC_APPEND_FLAGS", "-lineinfo")
     assert key(reduce) != before

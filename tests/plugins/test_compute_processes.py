@@ -102,7 +102,7 @@ def turned_on(program, **variables):
 @pytest.mark.parametrize("variables, on", [
     ({"CCCL_CACHE_COMPUTE": "1"}, "True"), ({"CCCL_CACHE_COMPUTE": "0"}, "False"), ({}, "False"),
     ({"CCCL_CACHE": "1"}, "True"), ({"CCCL_CACHE": "1", "CCCL_CACHE_COMPUTE": "0"}, "False")])
-def test_the_environment_turns_it_on_at_import(variables, on):
+def test_the_environment_turns_the_plug_in_on_at_import(variables, on):
     assert turned_on(ACTIVATED, **variables) == [on]
 
 
@@ -117,13 +117,13 @@ assert all(importlib.util.find_spec("cuda.compute") for _ in range(2))
 """
 
 
-def test_looking_for_the_package_does_not_turn_it_off():
+def test_a_search_for_the_package_does_not_keep_the_plug_in_off():
     assert turned_on(PROBED + ACTIVATED, CCCL_CACHE="1") == ["True"]
 
 
 @pytest.mark.parametrize("value, told", [
     ("1", "on, for cuda-cccl 1.2."), (None, "off until cccl_cache.compute.install() is called or CCCL_CACHE_COMPUTE=1 is set")])
-def test_python_m_cccl_cache_shows_whether_it_is_on(tmp_path, value, told):
+def test_python_m_cccl_cache_shows_whether_the_plug_in_is_on(tmp_path, value, told):
     environment = {**os.environ, "CCCL_CACHE_COMPUTE": value or "0", "CCCL_CACHE_SOCKET": str(tmp_path / "nobody")}
     answer = subprocess.run([sys.executable, "-m", "cccl_cache"], env=environment, text=True, capture_output=True)
     assert f"  cuda.compute: {told}" in answer.stdout

@@ -88,7 +88,7 @@ def test_a_second_compile_is_answered_from_the_cache(cache, tmp_path):
     assert program(2).compile("cubin", cache=cache).code != first.code
 
 
-def test_while_one_compiles_another_waits_and_gets_the_stored_result(leases):
+def test_a_second_cache_waits_for_the_first_compile_and_gets_its_result(leases):
     found = []
     first = ProgramCache(client=lambda: leases)
     second = ProgramCache(client=lambda: leases)
@@ -101,7 +101,7 @@ def test_while_one_compiles_another_waits_and_gets_the_stored_result(leases):
     assert found == [b"contents"]
 
 
-def test_a_compile_that_fails_gives_the_lease_back_at_the_next_question(cache, leases):
+def test_a_failed_compile_gives_the_lease_back_at_the_next_look_up(cache, leases):
     assert cache.get("broken") is None
     assert leases.held.locked()
     assert cache.get("other") is None
@@ -227,7 +227,7 @@ def let_go(processes):
         each.stdin.flush()
 
 
-def test_of_two_concurrent_processes_one_compiles_and_the_other_waits(fake):
+def test_one_of_two_concurrent_processes_compiles_and_the_other_waits(fake):
     both = [subprocess.Popen([sys.executable, "-c", COMPILING], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                              env={**os.environ, "CCCL_CACHE_SOCKET": fake.socket}) for _ in range(2)]
     assert [each.stdout.readline() for each in both] == ["ready\n"] * 2

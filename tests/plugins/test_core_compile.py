@@ -65,7 +65,7 @@ def test_name_expressions_come_with_the_lowered_names_that_cuda_core_itself_find
     assert [result.outcome for result in asked] == ["built", "hit"]
 
 
-def test_include_paths_count_by_their_contents(client, asked, tmp_path):
+def test_headers_of_include_paths_are_part_of_the_key_by_their_contents(client, asked, tmp_path):
     tmp_path.chmod(0o755)
     (tmp_path / "value.h").write_text("#define VALUE 1\n")
     source = '#include "value.h"\n' + KERNEL
@@ -220,7 +220,7 @@ def test_a_daemon_that_hangs_is_waited_for_once(alone, real, caplog, monkeypatch
     assert not caplog.text and len(waits) == 2
 
 
-def test_a_daemon_is_waited_for_within_bounds_where_none_are_given(client, monkeypatch):
+def test_the_wait_for_a_daemon_is_bounded_by_default(client, monkeypatch):
     bounds, build = [], cccl_cache.Build
     monkeypatch.setattr(cccl_cache, "Build", lambda *given, **how: bounds.append(how["timeout"]) or build(*given, **how))
     compile_value(25, client=client)

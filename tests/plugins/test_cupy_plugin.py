@@ -119,7 +119,7 @@ def test_the_pinned_release_is_the_tested_one_and_shown():
     assert set(re.findall(r"cupy-cuda13x==([\d.]+)", guide)) == set(TESTED)
 
 
-def test_a_process_shows_whether_it_is_on():
+def test_a_process_shows_whether_the_plug_in_is_on():
     for variables, told in (({"CCCL_CACHE_CUPY": "1"}, "on, for cupy-cuda13x"), ({}, "off until")):
         done = subprocess.run(
             [sys.executable, "-c", "import cupy; from cccl_cache.cupy import switch; print(switch.told())"],

@@ -71,14 +71,14 @@ def test_the_contents_of_a_linked_directory_count(tmp_path, settled):
     assert contents_digest(str(tmp_path / "tree")) != before
 
 
-def test_circular_links_end(tmp_path):
+def test_a_directory_with_a_link_to_itself_has_a_digest(tmp_path):
     for name in ("one", "other"):
         write(tmp_path / name / "x.h", "1")
     (tmp_path / "one/again").symlink_to(tmp_path / "one")
     assert contents_digest(str(tmp_path / "one")) == contents_digest(str(tmp_path / "other"))
 
 
-def test_a_directory_that_can_not_be_read_is_no_digest(tmp_path, monkeypatch):
+def test_a_directory_that_can_not_be_read_has_no_digest(tmp_path, monkeypatch):
     write(tmp_path / "tree/closed/x.h", "1")
     read = os.scandir
 

@@ -62,7 +62,7 @@ def test_a_node_that_several_depend_on_is_added_once_and_joins_wait_for_all(said
         "empty", "memset 1 elements of 4", "memset 4 elements of 1", "copy 4 device to device")] == [2, 1, 1, 1]
 
 
-def test_arguments_and_dependencies_are_lists_until_the_build():
+def test_arguments_and_dependencies_of_a_node_can_change_until_the_build():
     value = integer()
     first, second = add(value, 1), KernelNode(kernel("add"))
     second.args += [value, np.int32(10)]
@@ -97,7 +97,7 @@ def test_an_update_to_another_shape_is_refused_and_the_graph_stays_as_it_was():
     assert value.tolist() == [22]
 
 
-def test_a_chain_may_be_long():
+def test_a_chain_of_two_thousand_nodes_is_built():
     value = integer()
     node = add(value, 1)
     for _ in range(2000):
@@ -169,7 +169,7 @@ class OnlyDlpack:
 @pytest.mark.parametrize("make", [
     lambda: np.zeros(3, np.int16), lambda: np.zeros((3, 1), np.int16).T, lambda: bytearray(6),
     lambda: memoryview(bytearray(6)), lambda: OnlyDlpack(np.zeros(3, np.int16))])
-def test_memory_of_the_host_is_an_array_or_a_buffer(make):
+def test_host_memory_may_be_an_array_or_a_buffer(make):
     device = DeviceArray(1, 2, 3, dtype=np.int16)
     host = make()
     MemcpyDtoHNode(host, device).build().launch()
@@ -221,7 +221,7 @@ def test_a_graph_that_cannot_be_built_is_refused_with_the_reason(node, error, wo
         node().build()
 
 
-def test_a_circle_is_named():
+def test_the_error_for_a_circle_of_nodes_names_them():
     one, two = EmptyNode(), HostNode(print)
     one.deps.append(two)
     two.deps.append(one)

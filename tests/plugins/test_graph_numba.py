@@ -113,7 +113,7 @@ def kernel(text, **scope):
     return scope["kernel"]
 
 
-def test_while_the_daemon_works_for_one_kernel_of_a_graph_another_is_compiled(lasting, plugin):
+def test_numba_compiles_one_kernel_of_a_graph_while_the_daemon_works_for_another(lasting, plugin):
     counted = plugin(Meeting(lasting))
     before = len(graph_driver.calls())
     build(*(KernelNode(kernel(text), [DeviceArray(1)]) for text in ("a[1]", "a[2]"))).launch()
@@ -128,7 +128,7 @@ def test_a_kernel_that_two_nodes_launch_is_compiled_once(lasting, plugin):
     assert counted("stages_served") == 4
 
 
-def test_kernels_of_a_graph_that_are_kept_whole_are_loaded(lasting, plugin):
+def test_kernels_of_a_graph_with_cache_true_are_loaded(lasting, plugin):
     counted = plugin(cccl_cache.Client(lasting.socket, fallback="error"))
     for outcome in ("published", "hits"):
         kernels = [cuda.jit(cache=True)(kernel(text)) for text in ("a[6]", "a[7]", "a[8]")]
@@ -160,7 +160,7 @@ class Compiled:
             return keeps_the_lock(), _numba_cuda_compiler_lock._lock._is_owned()
 
 
-def test_numbas_lock_is_given_away_while_a_kernel_of_a_graph_waits_and_by_no_other_thread():
+def test_only_threads_that_compile_a_graph_release_numbas_lock_while_they_wait():
     one, other = Compiled(), Compiled()
     assert compile_together([(one, ()), (other, ())]) == [(False, True)] * 2
     assert one.compile(()) == (True, True)

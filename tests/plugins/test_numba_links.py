@@ -94,7 +94,7 @@ def test_an_fft_object_adds_its_files_to_the_link(numba):
     assert fft.asked == [(types.complex64, types.complex64)]
 
 
-def test_code_is_asked_for_once_for_each_object_and_types(numba, report):
+def test_code_is_generated_once_for_each_object_and_types(numba, report):
     types = numba.types
     three, four = Scale(numba), Scale(numba, 4)
     for called in (three, four):
@@ -157,7 +157,7 @@ def test_an_object_is_found_in_a_module(numba):
     assert module.scale.asked == [numba.types.float32]
 
 
-def test_an_object_is_found_that_a_device_function_gets_as_an_argument(numba):
+def test_an_object_that_a_device_function_gets_as_an_argument_is_found(numba):
     scale = Scale(numba)
 
     @numba.cuda.jit(device=True)
@@ -226,7 +226,7 @@ def test_several_codes_and_linkable_code_are_linked(numba):
     numba.cubin(kernel_of(Given([numba.linkable.LTOIR(code), helper])), numba.types.float32[::1])
 
 
-def test_numbers_become_those_of_the_signature(numba):
+def test_arguments_are_converted_to_the_types_of_the_signature(numba):
     given = Given(compiled('extern "C" __device__ float scale_float(double one, short other) { return one + other; }'),
                   "float32(float64, int16)")
 

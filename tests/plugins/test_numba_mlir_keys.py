@@ -104,7 +104,7 @@ def test_kernels_that_differ_in_one_thing_are_both_compiled(pair):
     assert [(how, cubin) for how, cubin, _ in again] == [("hits", second), ("hits", first)]
 
 
-def test_equal_kernels_of_other_lines_are_compiled_once():
+def test_equal_kernels_on_different_lines_are_compiled_once():
     assert kernel()[0] == "compiles"
     assert kernel(before="\n\n# elsewhere")[0] == "hits"
 
