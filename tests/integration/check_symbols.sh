@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-# check_symbols.sh LIBRARY RELEASED HEADER...: the library exports exactly the functions that the
-# headers declare, among them all that the file RELEASED lists.
+# check_symbols.sh LIBRARY RELEASED HEADER... checks that the library exports exactly the functions
+# that the headers declare, and that all functions in the file RELEASED are among them.
 set -eu
 library=$1
 released=$2

@@ -55,6 +55,6 @@ def test_links_are_made_once_for_all_processes(real):
     assert second["made"] == first["made"]
 
 
-def test_without_a_daemon_kernels_are_compiled_here(directory):
+def test_without_a_daemon_the_process_compiles_its_kernels(directory):
     answer = run(directory / "nobody", "whole", "plain", NUMBA_CACHE_DIR=str(directory / "files"))
     assert answer["status"]["compiles"] == 1 and answer["status"]["errors"]

@@ -34,7 +34,7 @@ def test_numbers_and_the_order_of_modules_do_not_count():
     assert first.name(kernel) == second.name(other_kernel) != kernel
 
 
-def test_a_callee_of_a_callee_counts():
+def test_a_callee_of_a_callee_is_part_of_a_name():
     (one, kernel, _), (other, other_kernel, _) = program(10), program(10, body="unreachable")
     assert renamed(one).name(kernel) != renamed(other).name(other_kernel)
 
@@ -51,7 +51,7 @@ def test_equal_functions_become_one_and_are_declared_once():
     assert len(found.texts) == 2 and found.texts[0].count("declare") == 1 and found.texts[0].count("call") == 2
 
 
-def test_equal_functions_with_variables_of_their_own_stay_two():
+def test_equal_functions_with_their_own_variables_are_not_merged():
     twins = [name("f", 1), name("f", 2)]
     arrays = [f'@"_cudapy_smem_{number}" = addrspace(3) global [32 x float] undef\n' for number in (7, 8)]
     texts = [module("k", 0, *twins), module("f", 1, extra=arrays[0]), module("f", 2, extra=arrays[1])]

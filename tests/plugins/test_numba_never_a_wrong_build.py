@@ -73,7 +73,7 @@ def test_options_that_may_change_the_code_have_different_keys(pair):
         compiled(other)
 
 
-def test_a_global_that_changed_is_compiled_again():
+def test_a_kernel_whose_global_changed_is_compiled_again():
     scope = {"G": 41}
     exec("def k(a): a[0] = G", scope)
     first = numba_device.cubin(kernel(scope["k"]), ONE)
@@ -97,7 +97,7 @@ def test_a_callee_that_was_compiled_before_its_global_changed_is_not_kept():
     assert plugin.status()["published"] == before
 
 
-def test_a_callee_that_changed_is_not_kept_where_another_has_the_same_function():
+def test_a_changed_callee_is_noticed_beside_another_callee_of_the_same_function():
     scope = {"G": 47}
     exec("def callee(x): return x * G", scope)
     old, new = cuda.jit(scope["callee"]), cuda.jit(scope["callee"])
@@ -108,7 +108,7 @@ def test_a_callee_that_changed_is_not_kept_where_another_has_the_same_function()
     assert plugin.status()["published"] == before
 
 
-def test_a_linked_file_is_the_one_that_numba_read(tmp_path):
+def test_the_key_has_the_contents_that_numba_read_of_a_linked_file(tmp_path):
     file = tmp_path / "scaled.cu"
     scaled = cuda.declare_device("scaled", "float32(float32)")
 
@@ -154,7 +154,7 @@ def test_a_table_that_is_read_only_has_another_type():
         compiled(lambda: writing(False))
 
 
-def test_a_header_of_the_working_directory_is_in_no_key(tmp_path, monkeypatch):
+def test_a_kernel_over_a_header_of_the_working_directory_is_not_kept(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code = '#include "h.h"\nextern "C" __device__ int scaled(float* out, float x) { *out = x * FACTOR; return 0; }'
 
@@ -180,7 +180,7 @@ def test_equal_closures_are_one_kernel_and_others_are_not():
         assert compiled(lambda: capturing(72)) != first
 
 
-def test_the_sources_of_a_kernel_may_not_change_meanwhile(monkeypatch):
+def test_a_kernel_that_changes_during_its_compile_is_not_served_later(monkeypatch):
     scope = {"G": 45}
     exec("def k(a): a[0] = G", scope)
     bind = numba_device.dispatcher._Kernel.bind

@@ -69,7 +69,7 @@ def test_eight_concurrent_processes_compile_once(real):
     assert len({answer["cubins"]["diamond"] for answer in answers}) == 1
 
 
-def test_a_process_that_dies_while_it_compiles_is_replaced(real):
+def test_a_waiting_process_compiles_the_kernel_of_a_process_that_dies(real):
     dying = start(real, "stuck", "diamond", stdin=subprocess.PIPE)
     assert dying.stdout.readline() == "compiling\n"
     waiting = start(real, "whole", "diamond")

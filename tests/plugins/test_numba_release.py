@@ -57,7 +57,7 @@ def test_an_untested_release_is_left_alone_and_the_reason_is_reported(installed,
     assert state() == before
 
 
-def test_all_that_is_changed_is_put_back():
+def test_uninstall_puts_back_all_changes():
     before = state()
     assert plugin.install(every_kernel=True) is True
     assert all(now is not then for now, then in zip(state(), before))
@@ -65,6 +65,6 @@ def test_all_that_is_changed_is_put_back():
     assert state() == before
 
 
-def test_the_simulator_is_left_alone(monkeypatch):
+def test_the_plug_in_stays_off_for_the_simulator(monkeypatch):
     monkeypatch.setattr("numba.cuda.core.config.ENABLE_CUDASIM", 1)
     assert plugin.install() is False and "simulator" in plugin.status()["why_off"]

@@ -14,7 +14,7 @@ def test_the_most_recently_used_entries_are_kept():
     assert [recent.get(key) for key in "abc"] == ["A", None, "C"]
 
 
-def test_a_key_keeps_its_first_value_until_all_is_forgotten():
+def test_a_key_keeps_its_first_value_until_a_clear():
     recent = Recent(2)
     recent.keep("a", 1)
     assert recent.keep("a", 2) == 1

@@ -35,19 +35,19 @@ def test_a_group_is_packed_and_unpacked():
 
 
 @pytest.mark.parametrize("name", ["../f.ptx", "/etc/f", ".hidden", "a/b", ""])
-def test_a_group_names_no_file_elsewhere(name):
+def test_a_group_with_a_file_name_in_another_directory_is_refused(name):
     if name:
         with pytest.raises(ValueError, match="names the file"):
             unpack(pack({name: b""}))
 
 
 @pytest.mark.parametrize("packed", [b"", b"no group", pack(FILES)[:-5], pack({})[:4]])
-def test_an_object_that_is_no_group_is_refused(packed):
+def test_bytes_that_are_no_group_are_refused(packed):
     with pytest.raises(ValueError, match="damaged"):
         unpack(packed)
 
 
-def test_a_group_of_other_sizes_is_refused():
+def test_a_group_with_another_size_than_its_files_is_refused():
     head = json.dumps([["f", 5]]).encode()
     with pytest.raises(ValueError, match="another size"):
         unpack(_groups.zlib.compress(len(head).to_bytes(4, "little") + head + b"four"))
@@ -109,7 +109,7 @@ class Told:
         return self.answers
 
 
-def test_uses_are_reported_once_a_process_together_and_only_of_old_copies():
+def test_uses_of_old_copies_are_reported_once_per_process_in_batches():
     told = Told()
     touches = Touches(told)
     for _ in range(2):
@@ -122,7 +122,7 @@ def test_uses_are_reported_once_a_process_together_and_only_of_old_copies():
     assert sum(told.keys, []) == [str(number) for number in range(50)]
 
 
-def test_a_daemon_that_does_not_take_uses_gets_no_more():
+def test_no_use_is_reported_after_a_report_has_failed():
     told = Told(answers=False)
     touches = Touches(told)
     for number in range(200):
@@ -175,7 +175,7 @@ def test_a_damaged_group_is_compiled_and_deposited_again(managers, directory, mo
     assert set(managers("A").get_group("f.json")) == set(FILES)
 
 
-def test_the_next_compile_of_a_thread_gives_up_a_lease_that_is_kept(managers, fake):
+def test_the_next_compile_of_a_thread_gives_up_the_lease_of_its_last_compile(managers, fake):
     kept = managers("A")
     assert kept.get_group("f.json") is None
     other = managers("B")

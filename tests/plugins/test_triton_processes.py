@@ -60,7 +60,7 @@ def test_eight_processes_compile_eight_kernels_once_and_later_ones_none(node):
     assert node.assembled() == 8
 
 
-def test_processes_with_directories_of_their_own_share_too(node):
+def test_processes_with_their_own_directories_share_kernels(node):
     processes = [node.start(TRITON_CACHE_DIR=str(node.directory / str(number)))[0] for number in range(2)]
     assert [len(set(of_kernel)) for of_kernel in in_step(processes, [1, 2])] == [1, 1]
     assert node.assembled() == 2
@@ -225,7 +225,7 @@ OURS = "<class 'cccl_cache.triton._manager.CacheManager'>".split()
 
 
 @pytest.mark.parametrize("variable", ["CCCL_CACHE", "CCCL_CACHE_TRITON"])
-def test_one_variable_turns_it_on(node, variable):
+def test_one_variable_turns_the_plug_in_on(node, variable):
     assert python(node, MANAGER, **{variable: "1"}) == OURS
     assert python(node, MANAGER, **{variable: "0"}) == ["None"]
 

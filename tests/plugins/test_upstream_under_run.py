@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Packages' own tests, and programs of ours, twice under `cccl-cache-cli run`, the second time in another order: they end as
-without it, and each compile that the second process makes again is explained.
+"""Packages' own tests, and programs of ours, run twice under `cccl-cache-cli run`, the second time in another order. Their
+results are those without `run`. Each compile that the second process makes again is explained.
 
-cuda.core and cuda.bindings publish no tests; those of numba-cuda call them."""
+cuda.core and cuda.bindings publish no tests, but the tests of numba-cuda call them."""
 
 import dataclasses
 import json

@@ -3,7 +3,7 @@
 """A process that compiles with Triton at a test's command, without a GPU. Answers each line with a line of JSON.
 
 "compile NUMBER [OPTIONS]": the digest of the kernel's binary, or the error's name. "forked NUMBER": the same from a child.
-"threads NUMBER...": the digests, from as many threads. "status": what the plug-in counted.
+"threads NUMBER...": the digests, from as many threads. "status": the counts of the plug-in.
 """
 
 import concurrent.futures

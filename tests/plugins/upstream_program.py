@@ -1,10 +1,10 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""upstream_program.py PACKAGE [backwards]: a package's own tests of its compiles, as far as they go without a GPU.
+"""upstream_program.py PACKAGE [backwards] runs a package's own tests of its compiles, with a pretended device of capability
+9.0. With `backwards`, the last test runs first.
 
-They run as on a machine that has a device of capability 9.0. Prints {"made": {test: how it ended}}: a test that loads what it
-has compiled fails there, with an error that for numba-cuda names the code. `backwards`: the last test first. Started in the
-folder of the tests.
+Prints {"made": {test: its end}}. A test that loads compiled code fails at the load; the error of numba-cuda names the code.
+To be started in the folder of the tests.
 """
 
 import contextlib

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes the wheel of client/python and installs it into a fresh environment.
 
-environment.py PLACE [PORTABLE]: PLACE/wheel holds the wheel as pip made it, PLACE/repaired the one that auditwheel has
-judged, PLACE/venv has the latter installed. The tools of the tests can be imported there as well, after what it has.
-PLACE/daemon holds the wheel of the portable daemon, if its build folder is given."""
+environment.py PLACE [PORTABLE]: PLACE/wheel has the wheel from pip, and PLACE/repaired the wheel from auditwheel. PLACE/venv
+is an environment with the repaired wheel. It can import the tools of the tests too, after its own packages. PLACE/daemon has
+the wheel of the portable daemon, if its build folder is given."""
 
 import os
 import pathlib

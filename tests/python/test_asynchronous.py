@@ -18,7 +18,7 @@ def calls(kind):
     return {name for name, each in inspect.getmembers(kind, inspect.isfunction) if not name.startswith("_")}
 
 
-def test_every_call_exists():
+def test_the_asynchronous_client_has_every_call_of_the_client():
     assert calls(cccl_cache.AsyncClient) == calls(cccl_cache.Client)
 
 
@@ -95,7 +95,7 @@ def test_a_wait_for_a_lease_ends_at_its_timeout(fake):
     asyncio.run(main())
 
 
-def test_snapshots_are_written_and_taken_in(real, directory):
+def test_snapshots_are_written_and_inserted(real, directory):
     async def main():
         client = cccl_cache.AsyncClient(real.socket)
         await client.build(KERNEL, arch="sm_90")

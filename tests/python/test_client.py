@@ -142,7 +142,7 @@ def test_an_error_names_the_remedy(client, directory):
         client.build(SOURCE, arch="sm_90", emit="sass")
 
 
-def test_a_build_that_no_daemon_does_is_compiled_here(client, directory):
+def test_a_build_without_a_daemon_is_compiled_locally(client, directory):
     from_daemon = client.build(KERNEL, arch="sm_90", options=["-DVALUE=600"])
     program = f"""if True:
         import cccl_cache, hashlib
@@ -159,7 +159,7 @@ def test_a_build_that_no_daemon_does_is_compiled_here(client, directory):
         cccl_cache.Client(directory / "nobody", fallback="error").build(KERNEL, arch="sm_90")
 
 
-def test_a_timeout_raises(fake):
+def test_a_build_that_exceeds_its_timeout_raises_a_deadline_error(fake):
     with pytest.raises(cccl_cache.DeadlineError) as raised:
         cccl_cache.Client(fake.socket).build("//fake: hang\n", arch="sm_90", timeout=0.05)
     assert isinstance(raised.value, TimeoutError)
@@ -226,7 +226,7 @@ def test_a_program_made_once_runs_many_times(client):
     assert [client.run(program).outcome for _ in range(3)] == ["built", "hit", "hit"]
 
 
-def test_many_builds_answer_as_they_finish(fake, toolkit):
+def test_many_builds_are_yielded_as_they_finish(fake, toolkit):
     client = cccl_cache.Client(fake.socket)
     sources = ["//fake: wait-for slow\n", "//fake: output-size 1000\n", "//fake: fail as told\n"]
     finished = client.build_many(cccl_cache.Build(each, arch="sm_90") for each in sources)
@@ -250,7 +250,7 @@ def test_many_builds_need_no_thread(fake):
     assert len(threads) == 1
 
 
-def test_a_program_that_leaves_many_builds_early_ends_those_that_are_left(fake, toolkit):
+def test_a_loop_over_many_builds_that_ends_early_cancels_the_others(fake, toolkit):
     finished = cccl_cache.Client(fake.socket).build_many(
         cccl_cache.Build(each, arch="sm_90") for each in ["//fake: wait-for left\n", "//fake: output-size 10\n"])
     assert next(finished)[0] == 1
@@ -259,7 +259,7 @@ def test_a_program_that_leaves_many_builds_early_ends_those_that_are_left(fake, 
     wait_for(lambda: fake.stats()["cancelled_total"] == 1, "the end of the compile")
 
 
-def test_coroutines_wait_together(lasting):
+def test_coroutines_build_concurrently(lasting):
     async def main():
         client = cccl_cache.AsyncClient(lasting.socket)
         programs = [client.build(KERNEL, arch="sm_90", options=[f"-DVALUE={500 + each}"]) for each in range(3)]
@@ -291,7 +291,7 @@ def test_a_coroutine_that_is_cancelled_ends_its_compile_and_no_other(fake, toolk
     assert kept.outcome == "built"
 
 
-def test_many_coroutines_answer_as_they_finish(fake, toolkit):
+def test_many_asynchronous_builds_are_yielded_as_they_finish(fake, toolkit):
     async def main():
         client = cccl_cache.AsyncClient(fake.socket)
         seen = []
@@ -378,7 +378,7 @@ def test_nvrtc_append_flags_count_as_for_nvrtc(client, monkeypatch):
     assert appended.cubin
 
 
-def test_the_cuda_that_the_program_has_loaded_decides(make_daemon):
+def test_a_build_takes_the_cuda_that_the_program_has_loaded(make_daemon):
     """The test runs in a process of its own, because a loaded library stays loaded."""
     daemon = make_daemon(roots=(PLACES.cuda13, PLACES.cuda12)).start()
     program = f"""if True:

@@ -36,13 +36,13 @@ def test_the_complete_program_builds_without_a_daemon(lasting, directory):
     assert here.stdout.split()[1:] == run_example(0, lasting.socket).stdout.split()[1:]
 
 
-def test_builds_are_awaited_together(lasting):
+def test_the_example_for_asyncio_builds_its_programs(lasting):
     told = run_example(1, lasting.socket)
     assert told.returncode == 0, told.stderr
     assert [line.split()[0] for line in told.stdout.splitlines()] == ["built"] * 4
 
 
-def test_the_snapshot_that_is_shown_is_written_and_taken_in(real, directory):
+def test_the_example_of_a_snapshot_writes_and_inserts_it(real, directory):
     told = run_example(2, real.socket, directory)
     assert told.returncode == 0, told.stderr
     assert told.stdout == "1 written, 1 there, for everybody\n"

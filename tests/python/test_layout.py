@@ -41,7 +41,7 @@ def test_every_struct_is_compared():
 @pytest.mark.parametrize("module, python, c", [
     (module, *each) for module, structs in ((_library, STRUCTS), (_lease, OF_LEASES), (files, OF_SNAPSHOTS))
     for each in structs.items()])
-def test_a_struct_lies_in_memory_as_the_header_says(module, python, c):
+def test_a_struct_has_the_layout_of_the_header(module, python, c):
     lines = [f'_Static_assert({each}, "{python}");'
              for each in assertions(getattr(module, python), f"cccl_cache_{c}")]
     checked = subprocess.run(

@@ -37,7 +37,7 @@ def keys_in(file):
     return {each["key"] for each in json.loads(listed)["records"]}
 
 
-def test_a_snapshot_of_results_holds_only_these(client, directory):
+def test_a_snapshot_of_results_holds_only_their_entries(client, directory):
     results = [client.run(program(number)) for number in range(4)]
     with client.lease("org.example", {"code": "1"}) as lease:
         lease.publish(b"wanted")
@@ -109,7 +109,7 @@ def test_a_block_that_raises_writes_nothing(client, directory):
     assert not (directory / "block.snap").exists()
 
 
-def test_one_recording_within_another_is_in_both(client, directory):
+def test_results_in_a_nested_recording_are_in_both(client, directory):
     with cccl_cache.record(directory / "outer", client=client) as outer:
         client.run(program(1))
         with cccl_cache.record(directory / "inner", client=client) as inner:
@@ -146,7 +146,7 @@ def test_a_daemon_is_warmed_again_after_a_day_and_after_a_restart(carried, make_
     assert cccl_cache.warm(carried, client=another) and len(inserted) == 2
 
 
-def test_a_record_that_can_not_be_inserted_raises_nothing(carried, fresh, directory, caplog):
+def test_warm_raises_nothing_if_a_snapshot_can_not_be_inserted(carried, fresh, directory, caplog):
     caplog.set_level("INFO", "cccl_cache")
     assert not cccl_cache.warm(directory / "nowhere.snap", client=fresh)
     carried.write_bytes(b"cut off")

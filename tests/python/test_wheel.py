@@ -46,7 +46,7 @@ def test_one_wheel_serves_every_python():
     assert wheel.stat().st_size < 15_000_000
 
 
-def test_programs_and_licences_are_in_it():
+def test_the_wheel_contains_programs_and_licences():
     [wheel] = (PLACE / "repaired").glob("*.whl")
     with zipfile.ZipFile(wheel) as contents:
         for program in ("cccl-cache-cli", "cccl-cache-compile", "cccl-cached-worker", "cccl-cached/cccl-cache-ptxas"):
@@ -58,7 +58,7 @@ def test_programs_and_licences_are_in_it():
     assert all(len(text) > 500 for text in licences.values())
 
 
-def test_an_index_can_show_the_intended_users():
+def test_the_metadata_of_the_wheels_has_authors_keywords_and_a_readme():
     for folder in ("repaired", "daemon"):
         [wheel] = (PLACE / folder).glob("*.whl")
         with zipfile.ZipFile(wheel) as contents:
@@ -68,7 +68,7 @@ def test_an_index_can_show_the_intended_users():
         assert shown["Description-Content-Type"] == "text/markdown" and "python -m cccl_cache" in shown.get_payload()
 
 
-def test_the_library_shows_only_its_interface_and_all_that_was_released():
+def test_the_library_exports_its_interface_and_all_released_functions():
     """auditwheel may have rewritten the library, so the check of the build is run on it again."""
     [site] = pathlib.Path(sys.prefix).glob("lib/python*/site-packages")
     root = pathlib.Path(__file__).parents[2]
@@ -123,7 +123,7 @@ def test_the_import_loads_no_large_package():
 
 
 @pytest.mark.parametrize("python", PYTHONS, ids=os.path.basename)
-def test_every_python_that_is_here_imports_it(python):
+def test_every_installed_python_imports_the_package(python):
     assert "cccl_cache._client" in imported_modules(python)
 
 
