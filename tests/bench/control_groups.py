@@ -10,8 +10,8 @@ PATIENCE = 10.0  # seconds, only spent if a process does not end
 
 
 def hierarchy():
-    """Returns the place where the kernel accounts processor time, with the file and the unit: control groups v2,
-    else v1."""
+    """Returns the directory of control groups v2, else of v1, with the name of the file that has the processor time and
+    the file's units per second."""
     mounts = [line.split()[1:4] for line in pathlib.Path("/proc/mounts").read_text().splitlines()]
     for path, kind, options in sorted(mounts, key=lambda mount: mount[1] != "cgroup2"):
         if kind == "cgroup2":

@@ -143,8 +143,8 @@ def first(servers, cuda_root, effort):
         raise RuntimeError(f"{HEADERS} is missing: scripts/setup --for bench installs it")
     library, _, options = describe(servers, servers.daemon("first", cuda_root))
     servers.remove("first")
-    # Without the option, a program that asks for no cache gets none. Each program is new, and the driver's cache is
-    # off.
+    # The option is left out, because the daemon does not cache a program that has it. NVRTC caches nothing either: each
+    # program is new, and the driver's cache is off.
     options = [option for option in options if option != "--no-cache"]
     states = (("busy", os.cpu_count()), ("one client", 1))
     for workload in workloads(effort):

@@ -32,7 +32,7 @@ def load(servers, fake_root, effort):
         return run(bench, socket, "ask", users, connections, rate, effort.load_seconds, KEYS, SIZE)["ours"]
 
     def daemon(name, entries):
-        """Starts a daemon over a store with so many entries that was killed before. KEYS of the entries can be
+        """Starts a daemon over a store with so many entries, which a killed process has left. KEYS of the entries can be
         requested."""
         if entries > KEYS:
             fill(servers, name, entries - KEYS)

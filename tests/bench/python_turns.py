@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """python_turns.py SOCKET SIZE TURNS CALLS BENCH_TURNS
 
-Asks the daemon (with the fake toolchain) for SIZE bytes through the Python package in turn with the C++ client, which
-is the program BENCH_TURNS, and times how the package finds out which CUDA the process has loaded. Prints lines
-"side<TAB>microseconds". Run by a Python that has the package."""
+Requests SIZE bytes from a daemon with the fake toolchain, in turn through the Python package and through the C++ client
+in the program BENCH_TURNS. Also times the package's search for the CUDA that the process has loaded. Prints lines
+"side<TAB>microseconds". To be run by a Python that has the package."""
 
 import itertools
 import subprocess

@@ -2,22 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares the daemon's answers with raw NVRTC, over programs like those of CuPy, jitify, OptiX and CCCL.
 
-Raw NVRTC compiles each program in a process of its own (it keeps --restrict for later compiles of its process). Against that
-stand the daemon's miss, hit, hit after a restart, a miss with precompiled headers, the program from a copied
-tree, and a build without a daemon: result code, log, lowered names and artifacts, byte for byte. Of LTO-IR and OptiX-IR, which
-hold names, it is what nvJitLink makes of the LTO-IR. All headers are of time 1, as the daemon has the compiler see them
-(docs/internals/decisions/0036).
+Raw NVRTC compiles each program in a separate process, because it keeps --restrict for later compiles of its process. The
+daemon's answers are a miss, a hit, a hit after a restart, a miss with precompiled headers, a build from a copied tree, and a
+build without a daemon. Result code, log, lowered names and artifacts must be equal, byte for byte. LTO-IR and OptiX-IR
+contain names, so nvJitLink's output for the LTO-IR is compared instead. All headers have the time 1, which the daemon shows
+to the compiler (docs/internals/decisions/0036).
 
-With --precompiled, programs under `cccl-cache-cli run` that ask NVRTC for precompiled headers stand against raw NVRTC
-that isn't asked: the first run with these options, the second without them, which must be a hit.
+With --precompiled, programs under `cccl-cache-cli run` ask NVRTC for precompiled headers, and are compared with raw NVRTC
+without these options. A second run without the options must be a hit.
 
-Run by `ctest -R corpus` with few programs; by hand with many:
+`ctest -R corpus` runs few programs. To run many:
 
     ctest --preset dev -R 'corpus: small' -V    # prints the command with its environment
     ... corpus.py --programs 200 --seed 7 --cuda 13
     ... corpus.py --programs 200 --precompiled
 
-Exits with 1 and names program, state and field for each difference; --keep leaves program and outputs of these.
+Exits with 1 and names program, state and field of each difference. --keep leaves the program and the outputs of each.
 """
 
 import argparse

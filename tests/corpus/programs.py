@@ -20,7 +20,7 @@ class Program:
 
     @property
     def intermediate(self):
-        """The bytes of LTO-IR and OptiX-IR hold names, so the code that is made of them is compared."""
+        """Returns whether the output is LTO-IR or OptiX-IR, which contain names. Code that is made of them is compared."""
         return "-dlto" in self.options or "--optix-ir" in self.options
 
     @property

@@ -23,8 +23,8 @@ def as_root():
 
 
 def mounts(pod, container, node):
-    """Returns shell lines that mount a container's directories of the node, below `node`, over an empty /run and
-    /var/lib."""
+    """Returns shell lines that mount the directories that a container gets of the node, which lie below `node`, over an
+    empty /run and /var/lib."""
     paths = {volume["name"]: volume["hostPath"]["path"] for volume in pod["volumes"] if "hostPath" in volume}
     lines = ["set -e", "mount -t tmpfs -o mode=0755 tmpfs /run", "mount -t tmpfs -o mode=0755 tmpfs /var/lib"]
     for mount in container["volumeMounts"]:
@@ -110,7 +110,7 @@ def test_a_pod_is_served_for_any_user_in_it(daemon, pods, node):
     assert outcomes == ["built", "hit"]
 
 
-def test_root_in_a_pod_is_no_administrator_and_exec_in_the_daemons_is(daemon, pods, node, image):
+def test_root_in_a_pod_is_no_administrator_but_exec_in_the_daemons_pod_is(daemon, pods, node, image):
     assert by_the_pod(pods, node, 0, "evict", "--all", "--yes").returncode == 4
     assert within(daemon, image.uid, "cccl-cache-cli", "evict", "--all", "--yes").returncode == 0
 

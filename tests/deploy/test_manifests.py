@@ -49,7 +49,7 @@ def test_each_mount_has_a_volume_and_each_volume_a_mount(pods):
         assert mounted == {volume["name"] for volume in pod["volumes"]}
 
 
-def test_no_recipe_lets_a_container_write_where_a_socket_lies():
+def test_no_recipe_lets_a_container_write_to_the_directory_of_a_socket():
     """The container's root could put a socket of its own there, for all users. Only the daemon's own container,
     which has the store, may write there."""
     texts = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"),
@@ -104,7 +104,7 @@ def test_the_daemon_sees_the_processes_of_pods_and_programs_are_not_root(pods):
     assert context["runAsNonRoot"] is True and context["runAsUser"] > 0
 
 
-def test_pods_get_the_directory_of_the_socket_without_administrators(image, pods):
+def test_pods_get_only_the_directory_of_the_socket_for_containers(image, pods):
     paths = {volume["name"]: volume["hostPath"]["path"] for pod in pods.values() for volume in pod["volumes"]
              if "hostPath" in volume}
     [program] = pods["program"]["containers"]

@@ -134,7 +134,7 @@ def test_the_epilog_waits_once_for_all_hung_daemons_and_leaves_none(run, program
 def test_the_epilog_kills_no_process_that_reuses_the_pid_of_a_daemon(run, program, directory):
     fifo = directory / "other"
     os.mkfifo(fifo)
-    program("timeout", f"#!/bin/sh\nread -r _ <{fifo}\nexit 124\n")  # the time is out when another process takes it
+    program("timeout", f"#!/bin/sh\nread -r _ <{fifo}\nexit 124\n")  # times out once another process has the pid
     becomes_another = program("cccl-cached", f"""#!{sys.executable}
 import os, signal
 signal.signal(signal.SIGTERM, lambda *_: os.execv("/bin/sh", ["sh", "-c", "echo >{fifo}; exec cat"]))

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The recipe for Spack, which is not here: as a Python file, and beside what CMake asks for."""
+"""The recipe for Spack, checked without Spack: its Python syntax, and its options and dependencies against CMake's."""
 
 import os
 import pathlib
@@ -9,9 +9,9 @@ import re
 from conftest import DEPLOY, ROOT
 
 RECIPE = (DEPLOY / "spack/package.py").read_text()
-# What cmake/Dependencies.cmake calls by other names than Spack.
+# Packages that have other names in cmake/Dependencies.cmake than in Spack.
 NAMES = {"hogweed": "nettle", "seccomp": "libseccomp", "event": "libevent", "curses": "ncurses", "nlohmann_json": "nlohmann-json"}
-# Of the C library.
+# Parts of the C library.
 WITHOUT_PACKAGE = {"threads"}
 
 

@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Draws docs/pictures/cluster.svg: what simulate.py says of clusters of many sizes that start cold, over one Redis, over
-several servers, and with shelves, at once and staggered. Prints the figures of each as JSON, then those of some failures,
-and those of the fleet that measure.py ran beside the simulation of it. Takes some ten minutes."""
+"""Draws docs/pictures/cluster.svg from simulations (simulate.py) of clusters of many sizes that start cold: over one Redis,
+over several servers, and with shelves, at once and staggered. Prints the figures of each as JSON, then those of some
+failures, then those of measure.py's fleet beside its simulation. Takes some ten minutes."""
 
 import argparse
 import json

@@ -1,10 +1,10 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Many nodes on one machine: real daemons with states of their own over the fake toolchain, and one real Redis.
+"""Many nodes on one machine: real daemons with separate states over the fake toolchain, and one real Redis.
 
-Each node builds the same kernels in an order of its own, all nodes cold and at once. Prints, as JSON, how many compiles
-that took in all, the time until the last node was done, and what Redis had to do. Ends with 1 if a program failed or got
-other bytes than the others."""
+All nodes start cold and at once. Each node builds the same kernels in its own order. Prints as JSON the number of compiles,
+the time until the last node was done, and the load of Redis. Exits with 1 if a program failed, or got other bytes than
+another program."""
 
 import argparse
 import collections
@@ -83,7 +83,7 @@ def source_of(kernel, arguments):
 
 
 class Program:
-    """The program of one node: all kernels, in an order of its own."""
+    """The program of one node, which builds all kernels in its own order."""
 
     def __init__(self, node, number, arguments):
         self.node = node

@@ -1,10 +1,10 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""What a hit from Redis takes beside a compile and beside a GET of the same entry, and what a hit of the node's own memory
-takes with a Redis, without one, and with one that is dead: medians and 99th percentiles in milliseconds, in one run.
+"""Measures hits from Redis and from memory, in milliseconds: medians and 99th percentiles of one run.
 
-The kernels are those of the fake toolchain, with outputs of --kib; a compile is a fork and what the fake takes. Beside
-them a small kernel by NVRTC itself."""
+A hit from Redis stands beside a compile and a GET of the same entry. A hit from the node's own memory is measured with a
+Redis, without one, and with a dead one. The kernels are those of the fake toolchain, with outputs of --kib; a compile takes
+a fork and the time of the fake compiler. A small kernel is also compiled by NVRTC itself."""
 
 import argparse
 import contextlib

@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Measures for simulate.py what builds of many real daemons ask of Redis, and how long it takes to answer: by two fleets
-that start cold, one with small results and one with large ones. What the node itself adds to a hit comes from the three
-daemons of latencies.py, and what a command and a KiB take of Redis' thread when it has no pause from redis-benchmark: in a
-fleet on one machine it mostly waits, and a command costs more. The JSON goes to --out. measured.json was made by
+"""Measures the costs that simulate.py needs. Two fleets that start cold, one with small and one with large results, show the
+commands that builds send to Redis, and the time of its answers. The daemons of latencies.py show the node's own time for a
+hit. redis-benchmark shows the time of Redis' thread for a command and for a KiB, without pauses: in a fleet on one machine
+the thread mostly waits, and a command costs more. The JSON goes to --out. measured.json was made by
 
   scripts/fleet measure --out tests/fleet/measured.json"""
 

@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """How large a cluster may be for one Redis: a simulation of many nodes that start cold with the same kernels.
 
-Discrete events, deterministic by seed. Each node runs one program, which needs all kernels one after the other, and does
-for each what daemon/remote/remote_cluster.cc does: it looks the kernel up, takes its lease or waits for the node that has
-it, and compiles by itself where Redis is late, gone, or the wait too long. Redis is one server or several, each with one
-thread and a network card. Kernels on a shelf are read by each node by itself. Prints a JSON object for each size.
+The simulation has discrete events and is deterministic by its seed. Each node runs one program, which needs all kernels one
+after the other. For each kernel, the node does the same as daemon/remote/remote_cluster.cc: it looks the kernel up, and takes
+its lease or waits for the node that has the lease. It compiles by itself if Redis is late or gone, or if the wait is too
+long. Redis is one server or several, each with one thread and a network card. Each node reads the kernels on a shelf by
+itself. Prints a JSON object for each size.
 
-What a command costs, how long a compile takes and so on are options; --measured takes the costs from a file that
-measure.py made of real daemons:
+The cost of a command, the time of a compile and so on are options. --measured takes the costs from a file of measure.py,
+which measures real daemons:
 
   python3 tests/fleet/simulate.py --measured tests/fleet/measured.json --stagger 60"""
 
@@ -89,7 +90,7 @@ class Server:
         self.bytes = collections.defaultdict(int)
 
     def turn(self, arrives):
-        """Returns the time at which commands that arrive at `now` are run."""
+        """Returns the time at which commands that arrive at this time are run."""
         return self.thread_free if self.thread_free > arrives else arrives
 
     def serve(self, arrives, commands, kib_out=0.0, kib_in=0.0):

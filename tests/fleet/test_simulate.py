@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The simulation of a cluster behaves as its nodes do."""
+"""The simulation of a cluster behaves as real nodes do."""
 
 import json
 import pathlib
@@ -24,18 +24,18 @@ DIES_FIRST = "2"  # a seed by which the first of two nodes dies and the second d
 
 
 @pytest.mark.parametrize("compile_seconds", [1, simulate.LEASE + 2])
-def test_a_cluster_at_once_compiles_each_kernel_once(compile_seconds):
+def test_a_cluster_that_starts_at_once_compiles_each_kernel_once(compile_seconds):
     figures = play(Scenario(**ALL_SAME, compile_seconds=compile_seconds))
     assert figures["compiles"] == figures["writes"] == KERNELS
     assert figures["late"] == figures["waits_in_vain"] == 0
 
 
 @pytest.mark.parametrize("same_order", [False, True])
-def test_a_cluster_of_servers_compiles_each_kernel_once_too(same_order):
+def test_a_cluster_with_several_servers_compiles_each_kernel_once(same_order):
     assert play(Scenario(**ALL_SAME, servers=3, same_order=same_order))["compiles"] == KERNELS
 
 
-def test_nodes_in_one_order_are_no_slower_than_a_single_node():
+def test_nodes_with_equal_orders_of_kernels_are_no_slower_than_a_single_node():
     figures = play(Scenario(**ALL_SAME, same_order=True))
     assert figures["compiles"] == KERNELS
     assert figures["last_kernel"] <= 1.1 * figures["alone"]
@@ -48,7 +48,7 @@ def test_without_a_redis_each_node_compiles_each_kernel():
 
 
 @pytest.mark.parametrize("servers", [1, 3])
-def test_one_compile_asks_as_much_of_redis_as_a_daemon_s(servers):
+def test_one_compile_sends_redis_as_many_commands_as_a_daemon_does(servers):
     lookup, lease_and_lookup, write, release, renewal = 2, 3, 1, 3, 3
     one = {"nodes": 1, "kernels": 1, "compile_spread": 0.0, "servers": servers}
     short = play(Scenario(**one, compile_seconds=0.5))
@@ -82,7 +82,7 @@ def test_a_redis_that_restarts_is_empty():
     assert play(Scenario(**ONE_THEN_ANOTHER, dies_at=BETWEEN, dies_for=0.5))["compiles"] == 2
 
 
-def test_of_several_servers_one_that_dies_costs_less():
+def test_a_dead_server_of_several_costs_fewer_compiles_than_a_single_dead_server():
     of_three = play(Scenario(**ALL_SAME, servers=3, dies_at=2.0, dies_for=3600))
     assert of_three["compiles"] < play(Scenario(**ALL_SAME, dies_at=2.0, dies_for=3600))["compiles"]
 
@@ -139,7 +139,7 @@ def test_with_an_overloaded_redis_no_node_is_slower_than_a_single_node():
     assert figures["last_kernel"] <= figures["alone"] + 1
 
 
-def test_real_daemons_compiled_as_often_and_asked_redis_about_as_often():
+def test_the_simulation_has_the_compiles_and_about_the_commands_of_real_daemons():
     found = HERE / "measured.json"
     sides = beside_the_fleet(json.loads(found.read_text()), measured(found))
     assert sides["simulated"]["compiles"] == sides["real"]["compiles"]
@@ -153,7 +153,7 @@ def test_the_same_seed_gives_the_same_figures():
                                            die_with_lease=0.1, seed="other"))
 
 
-def test_bounds_are_those_of_the_daemon():
+def test_the_constants_are_those_of_the_daemon():
     text = "".join(path.read_text() for path in sorted(REMOTE.glob("*.cc")) + sorted(REMOTE.glob("*.h"))).replace("'", "")
 
     def bound(name):

@@ -1,14 +1,14 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""cuda.compute on a GPU with the plug-in: right numbers, no second build, and how long that takes.
+"""cuda.compute on a GPU with the plug-in: checks the numbers and the number of builds, and measures the time.
 
 Usage: cuda_compute.py [--types NAME...] FRESH_SOCKET
 
-Starts itself: without the plug-in, twice, the second time with the driver's cache as the first left it; as a first and as a
-second process with the plug-in, over the daemon that CCCL_CACHE_SOCKET names; and eight times at once, over a daemon at
-FRESH_SOCKET that was asked for nothing yet. Each process goes through all cases twice, the second time with the package's
-own in-memory cache. Needs CuPy and cuda-cccl with its compiler. Prints what it saw; exit status 1 if a number was wrong,
-if the second process built anything that it could have had, or if the eight built anything twice.
+Starts itself twice without the plug-in, the second time with the driver's cache of the first. Then starts itself twice with
+the plug-in, over the daemon at CCCL_CACHE_SOCKET, and eight times at once, over an unused daemon at FRESH_SOCKET. Each
+process runs all cases twice, the second time with the package's own in-memory cache. Needs CuPy and cuda-cccl with its
+compiler. Prints its findings. Exit status 1 if a number is wrong, if the second process with the plug-in builds an algorithm
+that it could have got, or if two of the eight build the same.
 """
 
 import argparse

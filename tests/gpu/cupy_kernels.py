@@ -1,14 +1,14 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""CuPy on a GPU with the plug-in: right numbers, no second compile, and how long that takes.
+"""CuPy on a GPU with the plug-in: checks the numbers and the number of compiles, and measures the time.
 
 Usage: cupy_kernels.py FRESH_SOCKET
 
-Starts itself: without the plug-in with no cache, with CuPy's disk cache, and with PTX in that and the driver's cache, each
-as a second process; as a first and as a second process with the plug-in over the daemon that CCCL_CACHE_SOCKET names,
-where CuPy's disk cache is empty each time, then off; and eight times at once, over a daemon at FRESH_SOCKET that was asked
-for nothing yet. Needs CuPy. Prints what it saw; exit status 1 if a number was wrong, if a second process compiled anything
-that it could have had, or if the eight compiled anything twice.
+Starts itself without the plug-in, each time as a second process: without a cache, with CuPy's disk cache, and with PTX in
+CuPy's and the driver's cache. Then starts itself twice with the plug-in, over the daemon at CCCL_CACHE_SOCKET, first with an empty disk
+cache of CuPy each time, then without that cache. Then starts itself eight times at once, over an unused daemon at
+FRESH_SOCKET. Needs CuPy. Prints its findings. Exit status 1 if a number is wrong, if a second process compiles a program that
+it could have got, or if two of the eight compile the same.
 """
 
 import argparse

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""graphs.py [SOCKET]: graphs of cccl_cache.graph on this machine's GPU. Their numbers are compared with those expected.
+"""graphs.py [SOCKET] runs graphs of cccl_cache.graph on this machine's GPU, and checks their numbers.
 
 Needs cccl_cache, cuda-core with cuda-bindings, numba-cuda, NumPy, PyTorch and CuPy. Exit status 1 if anything is wrong.
 """

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""launch_kernel.py [SOCKET]: as launch_kernel.cc, from Python: kernels are built through the daemon for this machine's GPU,
-launched by cuda.core from what comes back, and their numbers are compared with NumPy's.
+"""launch_kernel.py [SOCKET] does the same as launch_kernel.cc, from Python. It builds kernels through the daemon for this
+machine's GPU, launches them with cuda.core, and compares their numbers with NumPy's.
 
 Needs cccl_cache, cuda-core with cuda-bindings, and NumPy. Exit status 1 if a number is wrong.
 """

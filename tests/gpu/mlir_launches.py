@@ -1,12 +1,11 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""numba-cuda-mlir on a GPU with the plug-in: right numbers, and no second compile.
+"""numba-cuda-mlir on a GPU with the plug-in: checks the numbers, and that a second process compiles nothing.
 
 Usage: mlir_launches.py SOCKET
 
-Starts itself without the plug-in, then twice with it and cache=True, over a daemon at SOCKET that was asked for nothing yet.
-Needs numba-cuda-mlir, cuda-core and NumPy. Prints what it saw; exit status 1 if a number was wrong, or if the second process
-compiled.
+Starts itself without the plug-in, then twice with it and cache=True, over an unused daemon at SOCKET. Needs numba-cuda-mlir,
+cuda-core and NumPy. Prints its findings. Exit status 1 if a number is wrong, or if the second process compiles.
 """
 
 import json

@@ -1,10 +1,10 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""never_a_wrong_build.py SOCKET SOCKET: calls of cuda.compute that differ in one thing alone (tests/plugins/pairs.py), each
-run on a GPU with the plug-in on, in one process and in both orders, each order over a daemon that was asked for nothing yet.
+"""never_a_wrong_build.py SOCKET SOCKET runs pairs of calls of cuda.compute that differ in one thing (tests/plugins/pairs.py)
+on a GPU with the plug-in. One process runs each pair forwards, another backwards, each over an unused daemon.
 
-Prints for each pair how many builds there were and whether the numbers are NumPy's. Exit status 1 if a pair was not built
-twice or a number is wrong. Needs what cuda_compute.py needs.
+Prints for each pair the number of builds, and whether the numbers are NumPy's. Exit status 1 if a pair was not built twice
+or a number is wrong. Needs the same packages as cuda_compute.py.
 """
 
 import os

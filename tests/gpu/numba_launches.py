@@ -1,13 +1,13 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""numba-cuda on a GPU with the plug-in: right numbers, no second compile, and how long a first launch takes.
+"""numba-cuda on a GPU with the plug-in: checks the numbers and the number of compiles, and measures first launches.
 
 Usage: numba_launches.py SOCKET FRESH_SOCKET
 
-Starts itself: without any cache; with numba's own cache=True as a first and a second process; with the plug-in and
-cache=True as a first and a second process, over a daemon at SOCKET; with the plug-in for stages alone, twice; and eight
-times at once, over a daemon at FRESH_SOCKET that was asked for nothing yet. Needs numba-cuda and NumPy below 2.5. Prints
-what it saw; exit status 1 if a number was wrong, if a second process compiled, or if the eight compiled anything twice.
+Starts itself without any cache, and twice with numba's own cache=True. Then starts itself twice with the plug-in and
+cache=True, over a daemon at SOCKET, twice with the plug-in without cache=True, and eight times at once, over an unused
+daemon at FRESH_SOCKET. Needs numba-cuda and NumPy below 2.5. Prints its findings. Exit status 1 if a number is wrong, if a
+second process compiles, or if two of the eight compile the same.
 """
 
 import json

@@ -1,13 +1,13 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""numba-cuda's own tests, those that its wheel brings, without the plug-in and twice with it.
+"""Runs numba-cuda's own tests, which are in its wheel, without the cache and twice with it.
 
 Usage: numba_suite.py [--cli CLI] [--processes N] [--only PART...] SOCKET
 
-SOCKET: a daemon that was asked for nothing yet. Needs numba-cuda, NumPy below 2.5 and pytest, which some of the tests
-import. Runs numba.cuda.tests.cudapy three times: without the cache, as a first run with it, and as a second. With the cache
-means by the plug-in for every kernel, or with --cli under `CLI run`, where CLI is cccl-cache-cli. Prints what passed, failed
-and how long each run took, and the hits; exit status 1 if a test fails with the cache that passes without it. Left out: test_caching, which counts the files of numba's own cache, and one test that
+SOCKET is that of an unused daemon. Needs numba-cuda, NumPy below 2.5 and pytest, which some of the tests import. Runs
+numba.cuda.tests.cudapy. The cache is the plug-in for every kernel. With --cli it is `CLI run` instead, where CLI is
+cccl-cache-cli. Prints the passed and failed tests, the time and the hits of each run. Exit status 1 if a test that passes
+without the cache fails with it. Leaves out test_caching, which counts the files of numba's own cache, and one test that
 counts compiles.
 """
 

@@ -1,15 +1,15 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that know nothing of the cache, on a GPU under `cccl-cache-cli run`: right numbers, and no second compile.
+"""Runs programs without knowledge of the cache on a GPU under `cccl-cache-cli run`. Checks their numbers and compiles.
 
 Usage: programs_under_run.py [--at-once N] CLI SOCKET [PROGRAM...]
 
-CLI: cccl-cache-cli. SOCKET: a daemon that was asked for nothing yet. Each program compiles with a package's own caches and
-the driver's empty and checks its numbers: alone; in a first and in a second process under `run`; then N processes at once
-with other kernels. Prints for each what `run --report` tells, and how long the program took. Exit status 1 if a number is
-wrong, if a second process compiled, or if those at once compiled anything twice; but CuPy names a program by a random
-directory, so that those at once use idle processors to compile it under several names. PROGRAMs: all of BY_NAME below,
-whose packages are needed.
+CLI is cccl-cache-cli, and SOCKET that of an unused daemon. Each program starts with empty caches of its package and of the
+driver, compiles, and checks its numbers. It runs alone, then in two processes under `run`, one after the other, then in N
+processes at once with other kernels. Prints the report of `run` and the time of each. Exit status 1 if a number is wrong, if
+the second process compiles, or if two of the processes at once compile the same. CuPy is excepted from the last rule: it
+names a program by a random directory, so concurrent processes use idle processors to compile it under several names.
+Default: all programs of BY_NAME below, whose packages are needed.
 """
 
 import argparse

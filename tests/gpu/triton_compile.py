@@ -1,19 +1,19 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""torch.compile on a GPU with the plug-in for Triton: right numbers, and each kernel assembled once.
+"""torch.compile on a GPU with the plug-in for Triton: checks the numbers, and that each kernel is assembled once.
 
 Usage: triton_compile.py [--processes N] [CASE...]
 
-Compiles a small model forward and backward, in processes that begin at the same moment, with Inductor's directories empty
-unless the case says otherwise; over the daemon that CCCL_CACHE_SOCKET names, which was asked for nothing yet. Cases:
+Compiles a small model forward and backward, in processes that begin at the same moment, over the unused daemon at
+CCCL_CACHE_SOCKET. Inductor's directories are empty unless the case says otherwise. Cases:
 
     alone        one process, without the plug-in          first     one process, with it
     again        one process, with it: the daemon has all  warm      the same with the directories of "again"
     many_alone   N processes, without the plug-in          many      N processes with it, another model than before
     two_alone    the same on two devices in turn           two       the same on two devices in turn, a third model
 
-Without a CASE all of them, those with two devices where there are two. Prints a line for each; exit status 1 if a number
-was wrong, or if with the plug-in a kernel was assembled twice. Needs torch, and the package installed with its .pth file.
+Default: all cases, those with two devices if there are two. Prints a line for each. Exit status 1 if a number is wrong, or
+if a kernel is assembled twice with the plug-in. Needs torch, and the package installed with its .pth file.
 """
 
 import argparse

@@ -1,16 +1,15 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""A package's own tests, without the cache and twice with it.
+"""Runs a package's own tests without the cache and twice with it.
 
 Usage: upstream_suite.py [--of PACKAGE] [--cli CLI] [--processes N] [--select EXPRESSION] SUITE SOCKET
 
-PACKAGE: cuda.compute, cupy, triton or torch. SUITE: python/cuda_cccl/tests of a checkout of CCCL; or tests of CuPy's sdist,
-with the sdist's pyproject.toml beside it but not its sources; or python/test of a checkout of Triton; or test of one of
-PyTorch; of the release that is installed. SOCKET: a daemon that was asked for nothing yet. Needs pytest, pytest-xdist and
-the package: cuda-cccl with its compiler and CuPy, CuPy, Triton with PyTorch and expecttest, or PyTorch. Runs the suite three
-times: without the cache, as a first run with it, and as a second. With the cache means by the package's plug-in, or with
---cli under `CLI run`, where CLI is cccl-cache-cli. Prints what passed, failed, how long each run took and what the daemon
-did; exit status 1 if a test fails with the cache that passes without it.
+PACKAGE is cuda.compute, cupy, triton or torch. SUITE is python/cuda_cccl/tests of a checkout of CCCL, tests of CuPy's sdist
+(beside the sdist's pyproject.toml but not its sources), python/test of a checkout of Triton, or test of a checkout of
+PyTorch, each of the installed release. SOCKET is that of an unused daemon. Needs pytest, pytest-xdist and the package:
+cuda-cccl with its compiler and CuPy, CuPy, Triton with PyTorch and expecttest, or PyTorch. The cache is the package's
+plug-in. With --cli it is `CLI run` instead, where CLI is cccl-cache-cli. Prints the passed and failed tests, the time of each
+run and the daemon's work. Exit status 1 if a test that passes without the cache fails with it.
 """
 
 import argparse

@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that exactly those integration tests have ROOT in CMakeLists.txt which only root can carry out.
+"""Checks that exactly the integration tests that need root have ROOT in CMakeLists.txt.
 
-root_labels.py FOLDER: prints each test that lacks ROOT and each that has it for nothing, with the reason; exit status 1
-if there is one.
+root_labels.py FOLDER prints each test that lacks ROOT and each that has it for nothing, with the reason. Exit status 1 if
+there is one.
 """
 
 import ast

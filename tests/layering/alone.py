@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every product file compiles without the files that a unity build puts before it.
 
-alone.py ROOT BUILD: checks each file that is not the first of its unity source, which the build compiles that way
-already. It stops at the compiler's front end, and compiles neither tests nor generated files.
+alone.py ROOT BUILD checks each file that is not the first of its unity source; the build already compiles first files without
+others before them. It stops at the compiler's front end, and compiles neither tests nor generated files.
 """
 
 import concurrent.futures

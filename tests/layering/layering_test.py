@@ -10,7 +10,7 @@ import layering
 
 
 class Layering(unittest.TestCase):
-    def test_arrows_down_are_allowed(self):
+    def test_includes_of_lower_layers_are_allowed(self):
         for path, header in (
             ("daemon/store/a.cc", "daemon/core/model/tier.h"),
             ("daemon/core/coordinator/a.cc", "daemon/core/lookup/manifest.h"),
@@ -29,7 +29,7 @@ class Layering(unittest.TestCase):
         ):
             self.assertIsNone(layering.complaint(path, header), (path, header))
 
-    def test_arrows_up_and_across_are_not(self):
+    def test_includes_of_higher_and_neighbouring_layers_are_refused(self):
         for path, header in (
             ("daemon/core/a.cc", "daemon/store/rocksdb_store.h"),
             ("daemon/core/a.h", "daemon/main.h"),
@@ -53,7 +53,7 @@ class Layering(unittest.TestCase):
         ):
             self.assertIsNotNone(layering.complaint(path, header), (path, header))
 
-    def test_libraries_stop_in_their_adapters(self):
+    def test_headers_of_libraries_are_refused_outside_their_adapters(self):
         for path, header in (
             ("daemon/core/a.cc", "rocksdb/db.h"),
             ("daemon/core/a.cc", "grpcpp/grpcpp.h"),

@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Four users build without a pause while everything fails that can fail on a node: see `scripts/soak --help`.
+"""Four users build without a pause while everything on the node fails: see `scripts/soak --help`.
 
-Each build is a process of its own that falls back to compiling by itself, and each result is compared with what the
-compiler makes without a daemon. A wrong byte or a failed program ends the soak with exit code 1."""
+Each build is a separate process, which compiles locally if the daemon does not serve it. Each result is compared with that
+of the compiler without a daemon. A wrong byte or a failed program ends the soak with exit code 1."""
 
 import argparse
 import collections
@@ -42,8 +42,8 @@ def kernel(number):
 
 
 class Disk:
-    """A small file system, owned by the daemon's user, with a server that can be stopped: any access then waits. It
-    is in the mount namespace of scripts/soak, so that it ends with it."""
+    """A small file system of the daemon's user. Its server can be stopped, so that any access waits. The file system is in
+    the mount namespace of scripts/soak, and ends with that."""
 
     def __init__(self, place):
         behind, self.place = place / "behind", place / "disk"
