@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-# Progress lines for the scripts beside it, which source it. A step that fails shows the end of its output.
+# Functions that the other scripts source: progress lines, and steps that show the end of their output if they fail.
 
-# say TEXT: one line, with the seconds since the script began.
+# say TEXT: prints a line with the seconds since the script began.
 say() { printf '[%4ds] %s\n' "$SECONDS" "$*"; }
 
 fail() {
@@ -11,10 +11,10 @@ fail() {
   exit 1
 }
 
-# check_words FORM... -- WORD...: ends the script before it installs anything. For --help it prints the comment that the
-# script begins with; for a word that no FORM allows it names that word, with status 2. A FORM is `--name` for an option,
-# `--name=` for one with a value, `--name=one|two` for one with one of these values, `word` for that word, and `WORD` for
-# every word that is no option.
+# check_words FORM... -- WORD...: checks the words of the command line. For --help it prints the first comment of the script
+# and exits. For a word that no FORM allows it prints the word and exits with status 2. A FORM is `--name` for an option,
+# `--name=` for an option with a value, `--name=one|two` for an option with one of these values, `word` for that word, and
+# `WORD` for every word that is no option. Scripts call it before they install anything.
 check_words() {
   local forms=' ' word value='' values=''
   for word in "$@"; do
@@ -54,7 +54,7 @@ as_root() {
   fi
 }
 
-# Prints the last line of a log every 15 s, until the script ends or it is stopped.
+# Prints the last line of a log every 15 s, until the script ends or this function is stopped.
 _show_progress() { # _show_progress LOG
   local next=$((SECONDS + 15))
   while kill -0 $$ 2>/dev/null; do
@@ -85,12 +85,12 @@ quietly() {
   rm -f "$log"
 }
 
-# build_preset PRESET TARGET...: with ccache where it is installed, and with configure_options if there are any.
+# build_preset PRESET TARGET...: builds targets, with ccache if it is installed, and with the options in configure_options.
 build_preset() {
   local preset=$1 launchers=()
   shift
   if command -v ccache >/dev/null; then
-    # Precompiled headers are kept too.
+    # ccache keeps precompiled headers too.
     export CCACHE_SLOPPINESS=pch_defines,time_macros
     launchers=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
   fi
@@ -99,7 +99,7 @@ build_preset() {
   quietly "building $preset: $*" cmake --build --preset "$preset" --parallel "$(nproc)" --target "$@"
 }
 
-# build_before COMMIT: builds the programs of that commit in a worktree of its own, and sets `before` to it.
+# build_before COMMIT: builds the programs of that commit in a separate worktree, and sets `before` to its path.
 build_before() {
   local commit
   commit=$(git rev-parse --verify --end-of-options "$1^{commit}") || fail "no such commit: $1"

@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the source files on the way of a hit and of a miss, in a daemon and a client with a breakpoint on each of our functions.
+"""Finds the source files that a hit and a miss pass through, by a breakpoint on each function of a daemon and a client.
 
 A breakpoint is removed when it is reached, so a traced build takes hardly longer than others. Functions that the compiler
-inlined are not seen. For Linux on x86-64, and for root. Needs a toolchain that the daemon finds by itself.
+inlined are not found. For Linux on x86-64, and for root. Needs a toolchain that the daemon finds by itself.
 """
 
 import ctypes
@@ -21,7 +21,7 @@ WITH_THREADS = 0x40000000  # __WALL
 INT3 = b"\xcc"
 FUNCTION = re.compile(r"([0-9a-f]{16}) [tTwW] (main|_ZNK?10cccl_cache.*|_ZZNK?10cccl_cache.*|cccl_cache_.*)")
 PATIENCE = 60  # seconds until the daemon has its socket
-# Threads that no caller waits for.
+# Names of threads that no caller waits for.
 BACKGROUND = {"housekeeping", "toolchains", "toolchain scan", "accounts", "log", "store writer", "idle jobs"}
 PROGRAM = '#include <cuda/std/cstdint>\nextern "C" __global__ void kernel%d(cuda::std::int32_t* x) { *x = 3; }\n'
 
@@ -31,7 +31,7 @@ ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_
 
 
 class Image:
-    """A program or library: its functions, by their distance from its beginning in memory."""
+    """A program or library, with the offsets of its functions from its beginning in memory."""
 
     def __init__(self, path):
         self.path = path.resolve()
@@ -41,7 +41,7 @@ class Image:
         self.main = next((int(match.group(1), 16) for match in found if match.group(2) == "main"), None)
 
     def pairs(self, functions, root):
-        """The pairs of header and source that these functions are in."""
+        """Returns the pairs of header and source that define these functions."""
         told = subprocess.run(["addr2line", "-e", self.path], input="\n".join(map(hex, sorted(functions))),
                               stdout=subprocess.PIPE, text=True, check=True).stdout
         files = {pathlib.Path(os.path.normpath(line.rpartition(":")[0])) for line in told.splitlines()}
@@ -73,7 +73,8 @@ class Traced:
         self.reached = set()
 
     def passes_breakpoint(self, thread):
-        """Has the thread go on behind the breakpoint that it stopped at; its address, or None if it stopped for another reason."""
+        """Removes the breakpoint at which the thread stopped, and returns its address. None if the thread stopped for another
+        reason."""
         address = ptrace(PTRACE_PEEKUSER, thread, PROGRAM_COUNTER, None) - 1
         if address not in self.hidden:
             return None
@@ -96,7 +97,7 @@ class Tracer:
                                         stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def start(self):
-        """Waits for the daemon, and traces it from behind its first build on."""
+        """Waits for the daemon, and traces it after its first build."""
         deadline = time.monotonic() + PATIENCE
         while not os.path.exists(self.socket):
             if self.process.poll() is not None or time.monotonic() > deadline:
@@ -122,7 +123,7 @@ class Tracer:
         subprocess.run(self.command(number), stdout=subprocess.DEVNULL, check=True)
 
     def traced_build(self, number):
-        """The pairs that this build passes through in the daemon and in the client."""
+        """Returns the pairs that this build passes through in the daemon, and those in the client."""
         command = self.command(number)
         pid = os.fork()
         if pid == 0:
@@ -158,13 +159,13 @@ class Tracer:
             if of_client and passed and library == 0:
                 library = client.beginning(self.library)
                 client.break_at([library + function for function in self.library.functions])
-            # What is no signal is a stop of ptrace itself, as at the start of a thread.
+            # A stop without a signal is one of ptrace itself, such as that at the start of a thread.
             own = passed is not None or status >> 16 != 0 or number in (5, 19)
             ptrace(PTRACE_CONT, thread, None, None if own else number)
 
 
 def pairs_on_the_way(build, root):
-    """("hit" or "miss", "daemon" or "client") -> the file pairs that three such builds pass through."""
+    """Returns {("hit" or "miss", "daemon" or "client"): the file pairs that three such builds pass through}."""
     tracer = Tracer(build, root)
     found = {}
     try:
