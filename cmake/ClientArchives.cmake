@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-# Debian's archives of what the client library needs, for libraries that must need nothing but the C library.
+# Debian's archives of the client library's dependencies, for libraries that must need nothing but the C library.
 find_program(CMAKE_OBJCOPY objcopy REQUIRED)
 
-# client_archive(VARIABLE MODULE): the archive of a pkg-config module.
+# client_archive(VARIABLE MODULE): sets VARIABLE to the archive of a pkg-config module.
 function(client_archive variable module)
   pkg_get_variable(libraries ${module} libdir)
   set(name ${module}.a)
@@ -12,7 +12,7 @@ function(client_archive variable module)
   endif()
   set(archive ${libraries}/${name})
   if(NOT EXISTS ${archive})
-    # Debian's zstd names the folder above that of its architecture.
+    # The module of Debian's zstd names the folder above that of the architecture.
     set(archive ${libraries}/${CMAKE_HOST_SYSTEM_PROCESSOR}-linux-gnu/${name})
   endif()
   if(NOT EXISTS ${archive})
@@ -21,8 +21,8 @@ function(client_archive variable module)
   set(${variable} ${archive} PARENT_SCOPE)
 endfunction()
 
-# client_curses(VARIABLE): the archive of ncurses for any characters, and the one that knows terminals. Where that is
-# one of its own, it has one of several names.
+# client_curses(VARIABLE): sets VARIABLE to the archive of ncurses for wide characters, and to its archive for terminals
+# (tinfo), if that is separate. The second archive may have one of several names.
 function(client_curses variable)
   client_archive(archives ncursesw)
   pkg_check_modules(curses REQUIRED QUIET ncursesw)
@@ -34,8 +34,9 @@ function(client_curses variable)
   set(${variable} ${archives} PARENT_SCOPE)
 endfunction()
 
-# client_nghttp2(VARIABLE): nghttp2's archive, and another one that it needs. Debian's archives are made for executables.
-# In this one a single reference can't be part of a library: stderr, in a function for debugging that is never called.
+# client_nghttp2(VARIABLE): sets VARIABLE to a copy of nghttp2's archive, and to an archive that the copy needs. Debian's
+# archive is made for executables. One of its references can't be in a library: stderr, in a debug function that is never
+# called.
 function(client_nghttp2 variable)
   client_archive(archive libnghttp2)
   set(nghttp2 ${CMAKE_BINARY_DIR}/libnghttp2.a)

@@ -1,22 +1,22 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-# The dependencies of libcccl_cache and of cccl-cache-compile, as archives that go into them, so that they need
-# nothing but the C library. Headers are reached through links: a compiler for an older C library must not see this
-# system's own.
+# The dependencies of libcccl_cache and of cccl-cache-compile, as archives that are linked in, so that both need nothing but
+# the C library. Headers are found through links, because a compiler for an older C library must not find this system's C
+# headers.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 include(ClientArchives)
 set(client_includes ${CMAKE_BINARY_DIR}/client_includes)
 file(MAKE_DIRECTORY ${client_includes})
 
-# client_headers(TARGET MODULE HEADERS): the headers of a pkg-config module, a folder or one of them.
+# client_headers(TARGET MODULE HEADERS): gives TARGET the headers of a pkg-config module: a folder, or a single header.
 function(client_headers target module headers)
   pkg_get_variable(includes ${module} includedir)
   if(NOT includes)
-    set(includes /usr/include)  # nlohmann_json's file names no place
+    set(includes /usr/include)  # the module of nlohmann_json names no directory
   endif()
   if(NOT EXISTS ${includes}/${headers})
-    string(APPEND includes /${CMAKE_HOST_SYSTEM_PROCESSOR}-linux-gnu)  # Debian's place for headers of one architecture
+    string(APPEND includes /${CMAKE_HOST_SYSTEM_PROCESSOR}-linux-gnu)  # Debian's directory for headers of one architecture
   endif()
   if(NOT EXISTS ${includes}/${headers})
     message(FATAL_ERROR "${module}: ${includes}/${headers} is missing: run scripts/setup")
@@ -25,7 +25,7 @@ function(client_headers target module headers)
   set_target_properties(${target} PROPERTIES INTERFACE_INCLUDE_DIRECTORIES ${client_includes})
 endfunction()
 
-# client_dependency(TARGET MODULE HEADERS): the same, and the module's archive.
+# client_dependency(TARGET MODULE HEADERS): makes TARGET of the archive and the headers of a pkg-config module.
 function(client_dependency target module headers)
   client_archive(archive ${module})
   add_library(${target} STATIC IMPORTED GLOBAL)
@@ -46,7 +46,7 @@ client_headers(PkgConfig::Seccomp libseccomp seccomp-syscalls.h)
 client_curses(curses_archives)
 add_library(cccl_cache_curses INTERFACE IMPORTED GLOBAL)
 client_headers(cccl_cache_curses ncursesw ncursesw)
-# Its headers include each other without the folder's name.
+# The headers of ncurses include each other without the folder's name.
 set_target_properties(cccl_cache_curses PROPERTIES
   INTERFACE_INCLUDE_DIRECTORIES ${client_includes}/ncursesw INTERFACE_LINK_LIBRARIES "${curses_archives}")
 add_library(tomlplusplus::tomlplusplus INTERFACE IMPORTED GLOBAL)
@@ -56,7 +56,7 @@ client_headers(CLI11::CLI11 CLI11 CLI)
 add_library(nlohmann_json::nlohmann_json INTERFACE IMPORTED GLOBAL)
 client_headers(nlohmann_json::nlohmann_json nlohmann_json nlohmann)
 
-# Debian's archive has the C++ interface of GCC's runtime, so it is compiled here.
+# Debian's archive of fmt is built for GCC's C++ runtime, so fmt is compiled here.
 add_library(cccl_cache_fmt STATIC ${CMAKE_CURRENT_LIST_DIR}/fmt_library.cc)
 client_headers(cccl_cache_fmt fmt fmt)
 target_include_directories(cccl_cache_fmt SYSTEM PRIVATE ${client_includes})

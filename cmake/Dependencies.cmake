@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-# Every third-party package in one place. Debian 12's packages are the floor; scripts/setup installs them.
+# All third-party packages. The oldest supported versions are those of Debian 12, which scripts/setup installs.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_package(Protobuf REQUIRED)
@@ -18,9 +18,9 @@ pkg_check_modules(Zstd REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(Event REQUIRED IMPORTED_TARGET libevent_core libevent_extra libevent_openssl)
 pkg_check_modules(Hiredis REQUIRED IMPORTED_TARGET hiredis)
 find_package(OpenSSL REQUIRED)
-# As archives, or each command would load them.
+# The following libraries are linked in as archives, so that commands do not have to load them.
 include(ClientArchives)
-# nettle's part for public keys.
+# hogweed is nettle's library for public keys.
 client_archive(hogweed_archive hogweed)
 client_archive(gmp_archive gmp)
 pkg_get_variable(gmp_includes gmp includedir)

@@ -1,14 +1,14 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-# field_numbers(HEADER FILE.proto...): writes a C++ header with the field numbers of all messages: a client
-# is built without protobuf's C++.
+# field_numbers(HEADER FILE.proto...): writes a C++ header with the field numbers of all messages, because clients are built
+# without protobuf's C++ code.
 function(field_numbers header)
   set(text "// Made from the .proto files.\n#pragma once\n\n#include <cstdint>\n\nnamespace cccl_cache::fields {\n")
   foreach(proto IN LISTS ARGN)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${proto})
     file(READ ${proto} source)
     string(REGEX REPLACE "//[^\n]*" "" source "${source}")
-    # Values of enums are in capitals.
+    # This does not match the values of enums, which are in capitals.
     string(REGEX MATCHALL "message [A-Za-z]+ {|[a-z][a-z0-9_]* = [0-9]+" found "${source}")
     set(close "")
     foreach(each IN LISTS found)

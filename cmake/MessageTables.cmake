@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-# message_tables(HEADER FILE.proto...): writes a C++ header with a MessageTable (proto/message_table.h) of each message,
-# by which a client shows messages as JSON. A type is defined above its uses. Fields of bytes are left out.
+# message_tables(HEADER FILE.proto...): writes a C++ header with a MessageTable (proto/message_table.h) of each message.
+# Clients use it to print messages as JSON. Types must be defined above their uses. Fields of type bytes are left out.
 function(message_tables header)
   set(text "// Made from the .proto files.\n#pragma once\n\n#include \"proto/message_table.h\"\n\nnamespace cccl_cache::tables {\n")
   set(kind_of_string kText)

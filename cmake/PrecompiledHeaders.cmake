@@ -1,8 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-# Parsed once for each target that has enough files: half of what clang does for a file here is to read the standard
-# library's headers, and gRPC's. Only where tests are run by sanitizers: a file that does not include what it needs is
-# found by all other presets.
+# Common headers, parsed once for each target with enough files, because clang spends half of a compile on the headers of the
+# standard library and gRPC. Only the presets with sanitizers use them. The other presets find files that lack an include.
 option(CCCL_CACHED_PRECOMPILE "Parse common headers once for each target" OFF)
 
 function(precompile_headers directory)
@@ -25,7 +24,7 @@ function(precompile_headers directory)
     endif()
     list(TRANSFORM headers REPLACE "(.+)" "$<$<COMPILE_LANGUAGE:CXX>:<\\1$<ANGLE-R>>")
     target_precompile_headers(${target} PRIVATE ${headers})
-    # Equal inputs give equal bytes, for ccache's sake.
+    # Makes equal inputs give equal bytes, so that ccache has hits.
     target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
   endforeach()
   get_property(subdirectories DIRECTORY ${directory} PROPERTY SUBDIRECTORIES)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-# Toolchains and Python for tests of several folders, as scripts/setup lays them out.
+# The toolchains and the Python that scripts/setup installs for tests of several folders.
 set(CCCL_CACHED_TEST_PYTHON ${PROJECT_SOURCE_DIR}/.venv/bin/python3 CACHE FILEPATH
     "Python with tests/requirements.txt installed")
 set(CCCL_CACHED_TEST_CUDA12 ${PROJECT_SOURCE_DIR}/.toolchains/cu12 CACHE PATH "CUDA 12 for tests")

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// fmt as a library, from the headers of its package, so that not every file compiles it.
+// fmt as a library, made from the headers of its package, so that not every file compiles fmt.
 #include <fmt/format-inl.h>
 
-#if FMT_VERSION < 110000  // later ones need no more than that
+#if FMT_VERSION < 110000  // later releases need only the include
 FMT_BEGIN_NAMESPACE
 namespace detail {
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// spdlog as an archive, as far as daemon/process/log.cc uses it. The order is that of its own
-// sources.
+// The part of spdlog that daemon/process/log.cc uses, as an archive. The order is that of spdlog's
+// own sources.
 #include <spdlog/async.h>
 #include <spdlog/async_logger-inl.h>
 #include <spdlog/common-inl.h>
