@@ -5,10 +5,10 @@
 Usage: cupy_kernels.py FRESH_SOCKET
 
 Starts itself without the plug-in, each time as a second process: without a cache, with CuPy's disk cache, and with PTX in
-CuPy's and the driver's cache. Then starts itself twice with the plug-in, over the daemon at CCCL_CACHE_SOCKET, first with an empty disk
-cache of CuPy each time, then without that cache. Then starts itself eight times at once, over an unused daemon at
-FRESH_SOCKET. Needs CuPy. Prints its findings. Exit status 1 if a number is wrong, if a second process compiles a program that
-it could have got, or if two of the eight compile the same.
+CuPy's and the driver's cache. Then starts itself twice with the plug-in, over the daemon at CCCL_CACHE_SOCKET, first with
+an empty disk cache of CuPy each time, then without that cache. Then starts itself eight times at once, over an unused
+daemon at FRESH_SOCKET. Needs CuPy. Prints its findings. Exit status 1 if a number is wrong, if a second process compiles a
+program that it could have got, or if two of the eight compile the same.
 """
 
 import argparse

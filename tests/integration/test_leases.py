@@ -115,7 +115,7 @@ def test_a_publication_after_the_daemon_has_ended_is_an_error_with_the_reason(da
     assert LeaseClient(daemon).hear() == "hit anew"
 
 
-def test_the_error_of_a_publication_during_which_the_daemon_is_killed_says_that_its_end_is_unknown(daemon):
+def test_a_publication_reports_an_unknown_outcome_if_the_daemon_is_killed(daemon):
     """Neither outcome is promised: the contents may be deposited or not."""
     holder = LeaseClient(daemon)
     holder.hear()

@@ -187,7 +187,7 @@ def test_a_run_that_writes_more_files_is_left_to_the_real_ptxas(standin, variabl
         assert len(standin.runs()) == number
 
 
-def test_eight_concurrent_processes_run_the_tool_once(standin, fake):
+def test_eight_concurrent_processes_run_ptxas_once(standin, fake):
     (standin.work / "a.ptx").write_text(DOUBLES)
     gate = standin.directory / "gate"
     os.mkfifo(gate)

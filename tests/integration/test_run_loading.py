@@ -231,7 +231,7 @@ def installed(request, directory, installation):
 
 
 @pytest.mark.parametrize("how", ["audit", "preload"])
-def test_an_installation_in_a_path_that_the_loader_splits_serves_and_loads_no_foreign_library(daemon_of_both, program, directory, installed, how):
+def test_an_installation_in_a_path_that_the_loader_splits_loads_no_foreign_library(daemon_of_both, program, directory, installed, how):
     prefix, working = installed
     nvrtc = library_of(PLACES.cuda13)
     environment = {"PATH": os.environ["PATH"], "HOME": str(directory), "LD_LIBRARY_PATH": str(nvrtc.parent),

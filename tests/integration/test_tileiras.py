@@ -139,7 +139,7 @@ def test_an_unknown_use_is_left_to_the_real_tileiras(standin, fake):
     assert (stats["deposits"], stats["leases_failed_total"]) == (0, 0)
 
 
-def test_eight_concurrent_processes_run_the_tool_once(standin, fake):
+def test_eight_concurrent_processes_run_tileiras_once(standin, fake):
     standin.run("a.bytecode", "--gpu-name", "sm_80", "-o", "other")  # reads its files first, which takes long
     gate = standin.directory / "gate"
     os.mkfifo(gate)
