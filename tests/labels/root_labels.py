@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that exactly the integration tests that need root have ROOT in CMakeLists.txt.
 
-root_labels.py FOLDER prints each test that lacks ROOT and each that has it for nothing, with the reason. Exit status 1 if
-there is one.
+root_labels.py FOLDER prints each test that lacks ROOT and each test with a needless ROOT, with the reason. Exit status 1
+if there is one.
 """
 
 import ast

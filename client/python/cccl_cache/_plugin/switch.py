@@ -142,7 +142,7 @@ def installer(switch: Switch, hooks: Callable[[Settings, str], Hooks]) -> Instal
         group
             The name of a Unix group whose members share the results. Default: this user alone.
         wait
-            Seconds to wait for another process that makes the same result. After a wait in vain, this process makes the
+            Seconds to wait for another process that makes the same result. If the wait times out, this process makes the
             result. It then waits only one second each time, until the daemon answers.
 
         Returns

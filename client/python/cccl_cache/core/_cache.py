@@ -34,7 +34,7 @@ class ProgramCache(ProgramCacheResource):  # type: ignore[misc, unused-ignore]
     group
         The name of a Unix group whose members share the entries. Default: this user alone.
     wait
-        Seconds to wait for another process's compile of a program. After a wait in vain, this object waits only one
+        Seconds to wait for another process's compile of a program. After a wait times out, this object waits only one
         second each time, until the daemon answers.
     compile_limit
         Seconds after which a lease is given up.

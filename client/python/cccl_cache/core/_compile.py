@@ -50,7 +50,7 @@ def compile(
     client
         The client. Default: a client that the whole process shares, made at its first use.
     wait
-        Seconds to wait for the daemon before cuda.core compiles. After a wait in vain, later calls wait only one second
+        Seconds to wait for the daemon before cuda.core compiles. After a wait times out, later calls wait only one second
         until the daemon answers.
 
     Returns

@@ -36,7 +36,7 @@ def install(*, client: Optional[Callable[[], cccl_cache.Client]] = None, wait: f
     client
         Returns the client; called at the first compile. Default: a client that all plug-ins share.
     wait
-        Seconds to wait for the daemon before CuPy compiles. After a wait in vain, this process waits only one second
+        Seconds to wait for the daemon before CuPy compiles. After a wait times out, this process waits only one second
         each time, until the daemon answers.
 
     Returns
