@@ -34,7 +34,7 @@ constexpr int kMaxAsked = 8;
 Digest FlightOfView(const BuildPlan& plan, const CallerFilesPtr& files) {
   Hasher hasher;
   hasher.AppendValue("flight", plan.flight.View());
-  hasher.AppendValue("view", plan.view.View());
+  hasher.AppendValue("view", plan.View().View());
   hasher.AppendValue("sent files", files == nullptr ? 0 : 1);
   return hasher.Finish();
 }
@@ -67,7 +67,7 @@ bool SameFiles(const Build& waiter, const BuildPlan& plan, bool sent) {
   if (!waiter.flight.joined_before_start) return false;
   if (waiter.plan.get() == &plan) return true;
   if ((sent || waiter.files != nullptr) && IsAlone(waiter)) return false;
-  return waiter.plan->view == plan.view;
+  return waiter.plan->View() == plan.View();
 }
 
 // Returns whether a compile of this waiter's own files produces output that contains their names.

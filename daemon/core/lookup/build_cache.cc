@@ -32,7 +32,7 @@ Digest UsersKey(std::string_view what, const Digest& digest, uid_t uid) {
 
 Digest QuarantineKey(const BuildPlan& plan, uid_t uid) {
   Hasher hasher;
-  hasher.AppendValue("view", plan.view.View());
+  hasher.AppendValue("view", plan.View().View());
   hasher.AppendValue("fingerprint", UsersKey("fingerprint", plan.fingerprint, uid).View());
   return hasher.Finish();
 }
@@ -180,6 +180,7 @@ void BuildCache::NoteHad(const Digest& key, const Peer& peer) {
 
 KnownFailurePtr BuildCache::FailureOf(const BuildPlan& plan, uid_t uid) {
   if (const auto of_request = failures_.Find(plan.flight)) return *of_request;
+  if (failures_.empty()) return nullptr;
   return failures_.Find(UsersKey("failure", plan.flight, uid)).value_or(nullptr);
 }
 
@@ -200,6 +201,7 @@ void BuildCache::RememberFailure(const BuildPlan& plan, const Peer& peer,
 }
 
 QuarantinedPtr BuildCache::QuarantineOf(const BuildPlan& plan, uid_t uid) {
+  if (quarantine_.empty()) return nullptr;
   return quarantine_.Find(QuarantineKey(plan, uid)).value_or(nullptr);
 }
 

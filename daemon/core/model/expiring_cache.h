@@ -39,6 +39,12 @@ class ExpiringCache {
     return found == nullptr ? std::nullopt : std::optional(found->value);
   }
 
+  /// Returns whether there are no entries, so that the caller need not hash a key.
+  [[nodiscard]] bool empty() {
+    const MutexLock lock(mutex_);
+    return entries_.size() == 0;
+  }
+
   /// Adds the entry, and replaces an earlier one. `bytes` is the size of the value. If the entry is
   /// larger than the share of one account, it is not kept.
   void Remember(const Digest& key, Account account, Value value, size_t bytes) {

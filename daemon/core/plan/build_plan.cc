@@ -108,17 +108,18 @@ bool ShowPaths(const std::vector<ParsedOption>& options) {
   });
 }
 
+bool AddsSeed(const std::vector<ParsedOption>& parsed, const Capabilities& capabilities) {
+  return capabilities.random_seed && !Names(parsed, "-frandom-seed");
+}
+
 // Returns the compiler's options: first the options that the daemon adds, then the client's. The
 // toolchain's header directories come directly after the client's last -I. After the client's last
 // option they could become its value, if that option lacks one.
-std::vector<std::string> CompilerOptions(const NvrtcProgram& program,
-                                         const std::vector<ParsedOption>& parsed,
+std::vector<std::string> CompilerOptions(const std::vector<ParsedOption>& parsed,
                                          const std::vector<Root>& roots,
                                          const Capabilities& capabilities) {
   std::vector<std::string> options;
-  if (capabilities.random_seed && !Names(parsed, "-frandom-seed")) {
-    options.push_back(fmt::format("-frandom-seed={}", RandomSeed(program, parsed)));
-  }
+  if (AddsSeed(parsed, capabilities)) options.emplace_back("-frandom-seed=");
   if (capabilities.no_cache && !Names(parsed, "--no-cache")) options.push_back("--no-cache");
   size_t end_of_directories = options.size();
   size_t root = 1;
@@ -140,9 +141,9 @@ std::vector<std::string> CompilerOptions(const NvrtcProgram& program,
 
 // Returns the hash of the user, the view of the file system, and the directories of the plan.
 // `first_root` is the number of the first root that is covered.
-Digest ViewOf(const BuildPlan& plan, uid_t uid, size_t first_root) {
+Digest ViewOf(const BuildPlan& plan, size_t first_root) {
   Hasher hasher;
-  hasher.AppendValue("uid", uid);
+  hasher.AppendValue("uid", plan.uid);
   hasher.AppendValue("working directory", plan.directories.working_directory);
   for (size_t i = first_root; i < plan.directories.roots.size(); ++i) {
     hasher.AppendValue("root", plan.directories.roots[i]);
@@ -189,7 +190,8 @@ void PlanNvrtc(const std::vector<ParsedOption>& parsed, const PlanOptions& optio
   *roots = LayOutRoots(request, parsed, *plan->job.toolchain, {plan->path_dependent, elsewhere});
 
   CompileJob& job = plan->job;
-  job.options = CompilerOptions(program, parsed, *roots, job.toolchain->capabilities);
+  job.options = CompilerOptions(parsed, *roots, job.toolchain->capabilities);
+  plan->seed_missing = AddsSeed(parsed, job.toolchain->capabilities);
   const std::string_view name = ProgramName(program);
   if (plan->path_dependent) {
     job.program_name = name;
@@ -233,6 +235,7 @@ Result<BuildPlan> PlanBuild(std::shared_ptr<const BuildRequest> request, Toolcha
   BuildPlan plan;
   plan.options = std::get<std::vector<ParsedOption>>(std::move(outcome));
   const std::vector<ParsedOption>& parsed = plan.options;
+  plan.uid = options.uid;
   plan.job.toolchain = toolchain;
   plan.job.request = request;
   plan.directories.working_directory = request->working_directory;
@@ -249,9 +252,6 @@ Result<BuildPlan> PlanBuild(std::shared_ptr<const BuildRequest> request, Toolcha
     plan.job.visible_working_directory = kCanonicalWorkingDirectory;
     for (const ParsedOption& option : parsed) plan.job.options.push_back(option.canonical);
   }
-  plan.view = ViewOf(plan, options.uid, 0);
-  plan.view_beside_program = ViewOf(plan, options.uid, 1);
-
   for (Root& root : roots) plan.fingerprint_roots.push_back(std::move(root.fingerprint));
   plan.fingerprint = Fingerprint({*request, toolchain->Library(kind)->id, parsed,
                                   plan.fingerprint_roots, plan.path_dependent});
@@ -261,6 +261,16 @@ Result<BuildPlan> PlanBuild(std::shared_ptr<const BuildRequest> request, Toolcha
   plan.key = KeyWithoutClosure(plan.fingerprint);
   plan.flight = FlightOf(plan);
   return plan;
+}
+
+Digest BuildPlan::View() const { return ViewOf(*this, 0); }
+
+Digest BuildPlan::ViewBesideProgram() const { return ViewOf(*this, 1); }
+
+void AddSeed(const BuildPlan& plan, CompileJob* job) {
+  if (!plan.seed_missing) return;
+  const auto& program = std::get<NvrtcProgram>(plan.job.request->program);
+  job->options.front() += RandomSeed(program, plan.options);
 }
 
 PathUses PathUsesOf(const BuildPlan& plan) {

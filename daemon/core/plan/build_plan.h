@@ -30,17 +30,16 @@ struct BuildPlan {
   /// Hash of the fingerprint and, if the compiler reads headers, of all headers of the toolchain.
   /// Builds with equal hashes have the same result if they read no files outside the toolchain.
   Digest flight;
-  /// Hash of the requester's uid, directories, and view of the file system (mount namespace and
-  /// root). The result of a build that read files is also valid for a build with an equal hash. For
-  /// other builds, those files must be compared first.
-  Digest view;
-  /// Like `view`, but the hash does not cover the directory of the program.
-  Digest view_beside_program;
+  uid_t uid = 0;                           ///< uid of the requester
   bool includes_outside = false;           ///< whether an -I is outside the toolchain
   RootDirectories directories;             ///< paths of the requester's directories on disk
   std::vector<VisibleRoot> visible_roots;  ///< the same directories under the names that the
                                            ///< compiler sees
+  /// Its options lack the value of the seed if `seed_missing` is set: see AddSeed.
   CompileJob job;
+  /// Whether the first of the job's options is -frandom-seed= without its value. Only a compile
+  /// needs the value, which is a hash of all texts.
+  bool seed_missing = false;
   /// Whether the compiler sees the real paths. The fingerprint then covers these paths.
   bool path_dependent = false;
   bool base_name_token = false;    ///< whether __BASE_FILE__ is in the request, or can be pasted
@@ -55,6 +54,13 @@ struct BuildPlan {
   // Inputs of the fingerprint besides the request.
   std::vector<ParsedOption> options;
   std::vector<FingerprintRoot> fingerprint_roots;
+
+  /// Returns the hash of the requester's uid, directories, and view of the file system (mount
+  /// namespace and root). The result of a build that read files is also valid for a build with an
+  /// equal hash. For other builds, those files must be compared first.
+  [[nodiscard]] Digest View() const;
+  /// Like View, but the hash does not cover the directory of the program.
+  [[nodiscard]] Digest ViewBesideProgram() const;
 };
 
 struct PlanOptions {
@@ -70,6 +76,10 @@ struct PlanOptions {
 /// message names the invalid field or option. Reads no file and has no side effects.
 [[nodiscard]] Result<BuildPlan> PlanBuild(std::shared_ptr<const BuildRequest> request,
                                           ToolchainPtr toolchain, const PlanOptions& options);
+
+/// Completes the options of a job that was copied from the plan, before it is compiled: adds the
+/// value of the seed if it is missing.
+void AddSeed(const BuildPlan& plan, CompileJob* job);
 
 /// Returns how the texts of the request use paths, for example in assertions. The scan of the files
 /// that the compiler reads needs this result, because macros of the request may be used there.

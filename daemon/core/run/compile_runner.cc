@@ -351,6 +351,7 @@ CompileRunner::Prepared CompileRunner::Prepare(const BuildPlan& plan, const Comp
                         OpenFilesOf(order, plan.directories, parts_.files, parts_.sent_contents),
                         NamesOf(plan), std::move(events), PathUsesOf(plan), std::move(traits)),
                     ended_for_paths};
+  AddSeed(plan, &prepared.job);
   prepared.job.requester = order.caller.peer.uid;
   prepared.job.account = order.caller.peer.account();
   // Linkers and libNVVM get all inputs in the request, so their workers may not ask for files. A

@@ -50,6 +50,7 @@ BuildPlan ToLink(BuildPlan plan, const std::string& ltoir) {
     }
   }
   plan.job.options = std::move(options);
+  plan.seed_missing = false;
   return plan;
 }
 

@@ -61,7 +61,7 @@ bool LiesInToolchain(const CompileJob& job) {
          });
 }
 
-/// `view` is BuildPlan::view or BuildPlan::view_beside_program.
+/// `view` is that of BuildPlan::View or BuildPlan::ViewBesideProgram.
 Digest KeyOf(const BuildPlan& plan, const Digest& view, std::string_view text) {
   const CompileJob& job = plan.job;
   Hasher hasher;
@@ -97,8 +97,8 @@ std::optional<Preamble> PreambleOf(const BuildPlan& plan) {
   const size_t length = PreambleLength(program->source);
   if (length == 0) return std::nullopt;
   const std::string_view text = std::string_view(program->source).substr(0, length);
-  return Preamble{.key = KeyOf(plan, plan.view_beside_program, text),
-                  .key_in_directory = KeyOf(plan, plan.view, text),
+  return Preamble{.key = KeyOf(plan, plan.ViewBesideProgram(), text),
+                  .key_in_directory = KeyOf(plan, plan.View(), text),
                   .length = length};
 }
 

@@ -52,7 +52,7 @@ TEST_CASE("the same program in another directory has the same fingerprint") {
   const auto other = Request("/tmp/x2/k.cu", {"-I/home/b/include"});
   other->working_directory = "/somewhere/else";
   CHECK(Plan(one).fingerprint == Plan(other).fingerprint);
-  CHECK(Plan(one).view != Plan(other).view);
+  CHECK(Plan(one).View() != Plan(other).View());
 }
 
 TEST_CASE("toolchains with different headers share keys of links, but no flights of compiles") {
@@ -195,7 +195,16 @@ TEST_CASE(
   };
   CHECK(seeds(plan) == 1);
   CHECK(Has(plan.job.options, "--no-cache"));
-  CHECK(seeds(Plan(Request("k.cu", {"-frandom-seed=mine"}))) == 1);
+  const BuildPlan own = Plan(Request("k.cu", {"-frandom-seed=mine"}));
+  CHECK(seeds(own) == 1);
+  const auto completed = [](const BuildPlan& each) {
+    CompileJob job = each.job;
+    AddSeed(each, &job);
+    return job.options;
+  };
+  CHECK(completed(own) == own.job.options);
+  const auto& program = std::get<NvrtcProgram>(plan.job.request->program);
+  CHECK(completed(plan).front() == "-frandom-seed=" + RandomSeed(program, plan.options));
   auto old = std::make_shared<Toolchain>(*MakeToolchain());
   old->capabilities = {};
   const Result<BuildPlan> without = PlanBuild(Request("k.cu", {}), old, {});

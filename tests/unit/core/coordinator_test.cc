@@ -94,6 +94,17 @@ TEST_CASE("a program whose output shows canonical names is compiled again under 
   CHECK(bench.compiler.started() == 2);
 }
 
+TEST_CASE("each program is compiled with its own seed") {
+  CoordinatorBench bench([](const CompileJob& job, int) -> Result<CompileOutput> {
+    return Succeed(job.options.front());
+  });
+  const std::string prefix = "-frandom-seed=";
+  const std::string seed = bench.BuildOne("a").artifact->parts[0].bytes;
+  CHECK(seed.starts_with(prefix));
+  CHECK(seed.size() > prefix.size());
+  CHECK(bench.BuildOne("b").artifact->parts[0].bytes != seed);
+}
+
 TEST_CASE("a refused option and an unknown toolchain are errors that are counted") {
   CoordinatorBench bench(SourceAsOutput);
   auto request = MakeRequest("a");
