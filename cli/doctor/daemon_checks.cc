@@ -27,7 +27,7 @@ constexpr std::chrono::seconds kSearchPatience{10};
 constexpr std::chrono::seconds kTestBuildPatience{60};
 
 constexpr const char* kSystemSocket = "/run/cccl-cached/socket";
-// The origins of the socket if neither --socket nor $CCCL_CACHE_SOCKET is given.
+// Say whose default socket is used if neither --socket nor $CCCL_CACHE_SOCKET is given.
 constexpr const char* kSystems = "the system's";
 constexpr const char* kUsers = "this user's";
 

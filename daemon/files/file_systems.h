@@ -30,9 +30,9 @@ class FileSystems {
 };
 
 /// The places whose files are given to no requester: /proc, /sys, /dev, and the daemon's own
-/// directories and files. A place is recognised by device and inode, not by name. All places are
-/// looked up at the first use. Names in /proc, /sys and /dev may be looked up if these are mounts
-/// of their own. Not thread-safe.
+/// directories and files. A place is recognised by device and inode, which the class reads for all
+/// places at its first use. If /proc, /sys or /dev is a mount of its own, a path may lead through
+/// it, but no file in it is given. Not thread-safe.
 class RefusedPlaces {
  public:
   /// `own` lists the directories and files that only the daemon may use. Missing ones are ignored.

@@ -14,7 +14,7 @@ namespace cccl_cache::daemon {
 namespace {
 
 constexpr size_t kDigestBytes = sizeof(Digest::bytes);
-// Maximum bytes of a namespace.
+// Maximum length of the name of a namespace, in bytes.
 constexpr size_t kMaxNamespace = 128;
 
 std::optional<Closure> DecodeClosure(std::string_view bytes) {

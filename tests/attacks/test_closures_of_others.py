@@ -103,8 +103,8 @@ def test_a_client_sends_outside_files_that_its_own_headers_include(daemon, home,
         assert json.loads(out)["outcome"] == outcome
 
 
-def test_the_daemon_asks_for_names_of_another_users_closure_one_search_at_a_time(daemon):
-    """Measures the cost for honest callers: 600 headers in the last of five directories, 3,000 names."""
+def test_for_another_users_closure_the_daemon_asks_one_include_search_per_round(daemon):
+    """Measures the cost for an honest caller: 600 headers, each found in the last of five directories: 3,000 names."""
     names = [f"header_{i}.h" for i in range(600)]
     options = [f"-I/tree/{i}" for i in range(5)]
     tree = {f"/tree/4/{name}": f"#define X{i} {i}\n" for i, name in enumerate(names)}

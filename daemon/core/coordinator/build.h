@@ -110,8 +110,8 @@ struct PlanEntry {
 struct TrueClosure {
   const KnownClosure* closure = nullptr;  ///< the closure that matches, owned by the compared
                                           ///< manifest; null if none matches
-  /// Set if the caller has to send a file that the daemon can't read: the error with which a
-  /// compile would end.
+  /// The error with which a compile would end because the daemon can't read a file. Set only if the
+  /// caller has to send that file.
   std::optional<Error> files_needed = std::nullopt;
 };
 

@@ -76,8 +76,8 @@ class Finding {
   std::optional<Result<bool>> result_ GUARDED_BY(mutex_);
 };
 
-/// Returns whether the closure contains files of the toolchain. They are not scanned for uses of
-/// paths, so they may show paths as text.
+/// Returns whether the closure contains files of the toolchain. The daemon does not scan these
+/// files for uses of paths, so it must assume that they put a path into the output as text.
 bool LooksInToolchain(const Closure& closure) {
   return std::ranges::any_of(closure.entries, [](const ClosureEntry& entry) {
     return entry.kind == FileKind::kToolchain;

@@ -157,7 +157,7 @@ TEST_CASE("contents belong to the caller until they are copied") {
   CHECK(Packed(request).nvrtc().source().inline_bytes() == "Source");
 }
 
-TEST_CASE("uploaded contents are named by their digest until InlineAll") {
+TEST_CASE("uploaded contents are named by their digest until InlineAll is called") {
   RequestMessage request;
   REQUIRE(request.SetProgram(Program("source")).ok());
   REQUIRE(request.blobs().size() == 1);

@@ -108,7 +108,7 @@ TEST_CASE("a file is CCCL's if it is in a directory of CCCL and has a macro of C
   CHECK_FALSE(IsOfCccl("cuda/mine.h", "int n = sizeof(X(assert(1)));"));
 }
 
-TEST_CASE("parts of names count only in code, and in literals that may be a pragma's") {
+TEST_CASE("parts of names are collected from code, and from literals that a pragma may contain") {
   const auto has = [](std::string_view text, std::string_view part) {
     NameParts parts;
     parts.Add(part);

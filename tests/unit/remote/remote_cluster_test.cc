@@ -81,7 +81,8 @@ class Scene {
          .looks_outside = [this](uid_t uid) { said.Add("files of " + std::to_string(uid)); }});
     REQUIRE(asked);
   }
-  /// Notes the number of the finding, then " found" for an entry, and " why" for a reason.
+  /// Notes the value of the answer's TierFinding, then " found" if the answer has an entry, and
+  /// " why" if it has a reason.
   void Peek(std::vector<EntryName> entries = {kArtifact}) {
     cluster_.Peek({.entries = std::move(entries)}, [this](const Cluster::Peeked& peeked) {
       const bool found = !peeked.found.empty() && peeked.found[0];

@@ -99,7 +99,7 @@ TEST_CASE("a caller that leaves ends its question, and the late answer is droppe
   CHECK(Ask(running, Kernel()).status.ok());
 }
 
-TEST_CASE("the bytes of a question count until it is answered") {
+TEST_CASE("the bytes of a question are charged to its user until it is answered") {
   ServiceLimits limits;
   limits.bytes_in_flight_per_uid = 1500;
   RunningServer running(limits);

@@ -208,7 +208,7 @@ TEST_CASE("a socket file that another daemon made meanwhile is not removed") {
   CHECK(std::filesystem::exists(path));
 }
 
-TEST_CASE("a socket that clients don't find at its path reports the problem") {
+TEST_CASE("a problem is reported if the path of the socket no longer leads to it") {
   TemporaryDirectory directory;
   const std::string path = directory.path() + "/socket";
   const std::string moved = directory.path() + "/moved";

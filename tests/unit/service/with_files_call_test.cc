@@ -132,7 +132,7 @@ TEST_CASE("a large file comes in several messages") {
   talk.stream->Finish();
 }
 
-TEST_CASE("a build without questions is answered at once") {
+TEST_CASE("a build without questions is answered immediately") {
   RunningServer running;
   running.builder.AnswerWith(
       [](const cccl_cache::BuildRequest&, const Peer&) { return MakeAnswer("cubin"); });

@@ -124,7 +124,7 @@ class Deposits:
             offer.close()
 
     def open(self, key: Key, what: str) -> "Offer":
-        """Does the same as `ask` without a block: the caller closes the offer."""
+        """Like `ask`, but not for a `with` statement: the caller must close the returned offer."""
         return Offer(key, what, self, self._report)
 
     def touch(self, keys: Iterable[Key]) -> bool:
