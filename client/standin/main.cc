@@ -6,13 +6,10 @@
 // (exec).
 #include <fcntl.h>
 #include <sys/auxv.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -26,6 +23,7 @@
 #include "client/interpose/report.h"
 #include "client/standin/command_line.h"
 #include "client/standin/kept_run.h"
+#include "client/standin/process.h"
 #include "client/standin/real_tool.h"
 
 namespace {
@@ -46,29 +44,7 @@ using cccl_cache::interpose::Counts;
 using cccl_cache::interpose::Reason;
 using namespace cccl_cache::standin;  // NOLINT: the program's own
 
-constexpr int kCantStart = 127;
-constexpr int kSignalled = 128;  ///< exit status of a killed tool: this plus the signal, as in
-                                 ///< shells
 constexpr std::chrono::milliseconds kPublish{2000};
-
-/// Ends this process like the tool: with the same exit status, or by the same signal. `status` is
-/// from waitpid().
-[[noreturn]] void EndAs(int status) {
-  if (WIFSIGNALED(status)) {
-    const rlimit none = {0, 0};  // no second core file: the tool has written one
-    setrlimit(RLIMIT_CORE, &none);
-    const int number = WTERMSIG(status);
-    signal(number, SIG_DFL);
-    sigset_t unblocked;
-    sigemptyset(&unblocked);
-    sigaddset(&unblocked, number);
-    sigprocmask(SIG_UNBLOCK, &unblocked, nullptr);
-    raise(number);
-    _exit(kSignalled + number);  // reached by process 1 of a PID namespace, which ignores the
-                                 // signal
-  }
-  _exit(WEXITSTATUS(status));
-}
 
 std::optional<std::string> ReadRegular(const std::string& path) {
   const FileDescriptor file(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
@@ -91,17 +67,6 @@ bool Replay(const KeptRun& run, const std::string& output) {
   const FileDescriptor file(open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   return file.valid() && WriteAll(file.get(), run.object) && WriteAll(STDOUT_FILENO, run.out) &&
          WriteAll(STDERR_FILENO, run.err);
-}
-
-/// Returns this user's directory of facts that a run stores for later runs: the versions of tools,
-/// and whether the daemon hangs.
-UserCache FactsOfThisUser() {
-  const char* runtime = secure_getenv("XDG_RUNTIME_DIR");
-  if (runtime != nullptr && *runtime == '/') {
-    UserCache facts(std::string(runtime) + "/cccl-cache", 1);
-    if (facts.Keeps()) return facts;
-  }
-  return UserCache::Of("facts");
 }
 
 /// Answers a run with `--version` and ends this process. Returns if the real tool must answer
@@ -205,11 +170,6 @@ void ServeCounted(const RealTool& tool, const Tool& known, const UserCache& fact
     if (const auto* reason = std::get_if<Reason>(&served)) call.Forward(*reason);
   }
   if (const auto* status = std::get_if<int>(&served)) EndAs(*status);
-}
-
-bool StandardDescriptorsOpen() {
-  return fcntl(STDIN_FILENO, F_GETFD) >= 0 && fcntl(STDOUT_FILENO, F_GETFD) >= 0 &&
-         fcntl(STDERR_FILENO, F_GETFD) >= 0;
 }
 
 }  // namespace

@@ -140,6 +140,12 @@ std::optional<RealTool> RealTool::With(const Tool& tool) const {
   return whole;
 }
 
+RealTool RealTool::AsCalled(const std::string& started) const {
+  RealTool tool = *this;
+  tool.as_called_ = path_ == started;
+  return tool;
+}
+
 std::optional<RealTool::Stamp> RealTool::Look() const {
   Stamp all{.digest = {}, .proves = true};
   StampReader reader;
@@ -176,6 +182,7 @@ std::optional<std::string> RealTool::Identify(const Stamp& stamp) const {
 
 std::string RealTool::FirstWord(const char* given) const {
   const std::string_view word = given == nullptr ? "" : given;
+  if (as_called_) return std::string(word);
   return file_.substr(0, file_.rfind('/') + 1).append(word.substr(word.rfind('/') + 1));
 }
 

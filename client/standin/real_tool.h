@@ -42,6 +42,10 @@ class RealTool {
   /// files are not known.
   [[nodiscard]] std::optional<RealTool> With(const Tool& tool) const;
 
+  /// Returns the same tool, which is started with the caller's first argument if it was found at
+  /// `started`. nvcc finds its parts by that argument, and their names appear in its output.
+  [[nodiscard]] RealTool AsCalled(const std::string& started) const;
+
   /// Returns the state of the tool's files. None if a file can't be read or is not an ELF file: the
   /// behaviour of a script, for example, depends on more than its contents.
   [[nodiscard]] std::optional<Stamp> Look() const;
@@ -65,6 +69,7 @@ class RealTool {
   /// libraries, and the file name of the caller's first argument, which appears in its output.
   [[nodiscard]] std::string FirstWord(const char* given) const;
 
+  bool as_called_ = false;  ///< see AsCalled()
   std::string name_;
   std::string path_;  ///< path as found; if another stand-in is there, it searches behind this path
   std::string file_;  ///< path with symlinks resolved
