@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The library libcccl_cache_exec.so, which is loaded through LD_PRELOAD. It replaces the exec and
 // posix_spawn functions. If a program starts ptxas, nvlink or tileiras, the call starts
-// cccl-cache-ptxas instead, with the tool's path as an argument. Every other call is forwarded to
-// the next library's function of the same name. So is a call for which cccl-cache-ptxas can't be
-// started, for example after chroot() or as another user. A function here may run between vfork()
-// and exec, so it allocates no heap memory, takes no lock, and writes only to its own stack. Like
-// the auditor, this library uses no C++ runtime.
+// cccl-cache-ptxas instead, and for nvcc cccl-cache-nvcc, with the tool's path as an argument.
+// Every other call is forwarded to the next library's function of the same name. So is a call for
+// which these can't be started, for example after chroot() or as another user. A function here may
+// run between vfork() and exec, so it allocates no heap memory, takes no lock, and writes only to
+// its own stack. Like the auditor, this library uses no C++ runtime.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -31,11 +31,14 @@
 namespace {
 
 constexpr char kStandIn[] = "cccl-cache-ptxas";
+constexpr char kNvccStandIn[] = "cccl-cache-nvcc";
 constexpr char kTileiras[] = "tileiras";
-constexpr const char* kTools[] = {"ptxas", "ptxas-blackwell", "nvlink", kTileiras};
+constexpr char kNvcc[] = "nvcc";
+constexpr const char* kTools[] = {"ptxas", "ptxas-blackwell", "nvlink", kTileiras, kNvcc};
 
-char standin[PATH_MAX];  ///< path of cccl-cache-ptxas beside this library; empty if it is not
-                         ///< usable
+char standin[PATH_MAX];       ///< path of cccl-cache-ptxas beside this library; empty if it is not
+                              ///< usable
+char nvcc_standin[PATH_MAX];  ///< the same of cccl-cache-nvcc
 
 /// The function of the same name in the next loaded library (RTLD_NEXT). It is looked up when this
 /// library is loaded, because a forked child of a process with several threads must not call the
@@ -70,25 +73,37 @@ const char* BaseName(const char* path) {
 
 bool HasName(const char* path, const char* name) { return std::strcmp(BaseName(path), name) == 0; }
 
+using Path = char[PATH_MAX];
+
+/// Stores the path of a stand-in in this directory, if it is usable.
+void FindStandIn(const char* directory, const char* name, Path& found) {
+  if (std::strlen(directory) + std::strlen(name) + 2 > sizeof(found)) return;
+  Path path;
+  std::strcat(std::strcat(std::strcpy(path, directory), "/"), name);
+  if (access(path, X_OK) == 0 && cccl_cache::interpose::CLibrarySuffices(path)) {
+    std::strcpy(found, path);
+  }
+}
+
 __attribute__((constructor)) void Initialize() {
   next_execve.Find();
   next_execvpe.Find();
   next_posix_spawn.Find();
   next_posix_spawnp.Find();
   const auto* started = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
-  // Nothing is redirected in two programs: the stand-in, which must start the real tool, and
-  // tileiras, whose run of ptxas is cached as a part of its own output.
-  if (started == nullptr || HasName(started, kStandIn) || HasName(started, kTileiras)) return;
+  // Nothing is redirected in the stand-ins, which must start the real tools, and in tileiras, whose
+  // run of ptxas is cached as a part of its own output.
+  if (started == nullptr || HasName(started, kStandIn) || HasName(started, kNvccStandIn) ||
+      HasName(started, kTileiras)) {
+    return;
+  }
   Dl_info own = {};
   char path[PATH_MAX];
   if (dladdr(reinterpret_cast<void*>(&Initialize), &own) == 0) return;
   if (realpath(own.dli_fname, path) == nullptr) return;
   *std::strrchr(path, '/') = '\0';
-  if (std::strlen(path) + sizeof(kStandIn) >= sizeof(standin)) return;
-  std::strcat(std::strcat(path, "/"), kStandIn);
-  if (access(path, X_OK) == 0 && cccl_cache::interpose::CLibrarySuffices(path)) {
-    std::strcpy(standin, path);
-  }
+  FindStandIn(path, kStandIn, standin);
+  FindStandIn(path, kNvccStandIn, nvcc_standin);
 }
 
 /// Returns whether this process may read the pointer. It asks the kernel for an invalid signal mask
@@ -123,8 +138,11 @@ bool CanBePath(const char* text) {
          (errno != EFAULT && errno != ENAMETOOLONG);
 }
 
+/// Returns the path of the stand-in for a tool; empty if it is not usable.
+const char* StandInFor(const char* tool) { return HasName(tool, kNvcc) ? nvcc_standin : standin; }
+
 bool HasNameOfTool(const char* path) {
-  if (standin[0] == '\0' || !CanBePath(path)) return false;
+  if (standin[0] == '\0' || !CanBePath(path) || StandInFor(path)[0] == '\0') return false;
   for (const char* tool : kTools) {
     if (HasName(path, tool)) return true;
   }
@@ -156,8 +174,6 @@ bool IsTool(const char* path) {
   return HasNameOfTool(path) && IsExecutable(path) && IsProgram(path);
 }
 
-using Path = char[PATH_MAX];
-
 /// Searches for a program in PATH as execvp() does, and stores its path in `found`. Returns false
 /// if there is none or it is not one of the redirected tools.
 bool Find(const char* name, Path& found) {
@@ -188,11 +204,12 @@ int StartStandIn(const char* tool, char* const* words, Start start) {
   while (words[count] != nullptr) ++count;
   if (count > kMost) return -1;
   auto** all = static_cast<char**>(__builtin_alloca((count + 4) * sizeof(char*)));
-  all[0] = standin;
+  const char* const program = StandInFor(tool);
+  all[0] = const_cast<char*>(program);
   all[1] = const_cast<char*>("--for");
   all[2] = const_cast<char*>(tool);
   std::memcpy(all + 3, words, (count + 1) * sizeof(char*));
-  return start(standin, all);
+  return start(program, all);
 }
 
 /// Replaces this process by the stand-in. Returns only if the stand-in can't be started.

@@ -76,6 +76,7 @@ LAYERS = {
     # digests of files.
     "client/interpose": ("client/include/", "client/src/transport/", "client/src/calls/file_digest.h"),
     "client/standin": ("client/interpose/report.h", "client/interpose/wait.h", "client/src/calls/file_digest.h"),
+    "client/nvcc": ("client/interpose/report.h", "client/standin/", "client/src/calls/file_digest.h"),
     "client": (),
     # The counts of the stand-ins, and their list.
     "cli": ("client/interpose/report.h", "client/interpose/level.h", "client/interpose/wait.h"),
@@ -121,7 +122,8 @@ ADAPTERS = (
     (r"seccomp\.h|linux/(seccomp|landlock|filter)\.h", ("daemon/worker/",)),
     (r"dlfcn\.h", (
         "daemon/worker/", "daemon/service/transport/guarded_sockets.cc", "client/src/calls/local_compiler.cc",
-        "client/interpose/", "client/include/cccl_cache/driver.h", "cli/run/environment.cc",
+        "client/interpose/", "client/nvcc/record.cc", "client/include/cccl_cache/driver.h",
+        "cli/run/environment.cc",
     )),
     (r"(nvrtc|nvJitLink|nvvm|cuda|cuda_runtime.*)\.h", ()),
     (r"(sys|linux|asm|arpa|netinet|gnu)/.*", ("",)),

@@ -1,0 +1,358 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/nvcc/closure.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/files/file_descriptor.h"
+#include "base/files/file_stamp.h"
+#include "base/files/whole_file.h"
+#include "client/src/calls/file_digest.h"
+
+namespace cccl_cache::nvcc {
+namespace {
+
+constexpr int64_t kSecond = 1'000'000'000;
+/// Larger files, such as nvcc's programs, have digests that all closures share.
+constexpr off_t kLarge = off_t{2} << 20;
+
+std::string DirectoryOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+/// Returns realpath(path), or "" if there is none.
+std::string RealPath(const std::string& path) {
+  char* const real = realpath(path.c_str(), nullptr);
+  const std::string text = real == nullptr ? "" : real;
+  free(real);
+  return text;
+}
+
+std::string LinkText(const std::string& path) {
+  char text[PATH_MAX];
+  const ssize_t size = readlink(path.c_str(), text, sizeof(text));
+  return size < 0 ? "" : std::string(text, static_cast<size_t>(size));
+}
+
+/// Returns the real names of many files, of which many are in the same directory.
+class RealNames {
+ public:
+  std::string Of(const std::string& path) {
+    struct stat status;
+    const std::string name = path.substr(path.rfind('/') + 1);
+    if (name.empty() || name == "." || name == ".." || lstat(path.c_str(), &status) != 0 ||
+        S_ISLNK(status.st_mode)) {
+      return RealPath(path);
+    }
+    const std::string directory = DirectoryOf(path);
+    if (directory != directory_) {
+      directory_ = directory;
+      real_ = RealPath(directory);
+    }
+    return (real_ == "/" ? "" : real_) + "/" + name;
+  }
+
+ private:
+  std::string directory_;
+  std::string real_;
+};
+
+/// Answers whether names are absent. If a directory is absent, all names below it are.
+class Absences {
+ public:
+  /// Returns 0 if the file is there, or an errno value.
+  int Look(const std::string& path, struct stat* status) {
+    const std::string directory = DirectoryOf(path);
+    if (directory != directory_) {
+      directory_ = directory;
+      struct stat above;
+      absent_ = stat(directory.c_str(), &above) != 0 && errno == ENOENT;
+    }
+    if (absent_) return ENOENT;
+    return stat(path.c_str(), status) == 0 ? 0 : errno;
+  }
+
+ private:
+  std::string directory_;
+  bool absent_ = false;
+};
+
+bool IsAbsence(int error) { return error == ENOENT || error == ENOTDIR; }
+
+/// Returns whether the kernel makes the file, so that it has no lasting contents. A run looks up
+/// its own state, and the null and random devices.
+bool IsOfKernel(std::string_view name) {
+  return name.starts_with("/proc/self/") || name.starts_with("/dev/");
+}
+
+/// Returns whether the bytes are a text in which the preprocessor may find the time.
+bool ShowsTime(std::string_view bytes) {
+  if (bytes.starts_with("\177ELF") || bytes.starts_with("!<arch>")) return false;
+  for (const std::string_view token : {"__DATE__", "__TIME__", "__TIMESTAMP__"}) {
+    if (bytes.find(token) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+/// Returns the latest time of a change with this time stamp. Some file systems stamp in whole
+/// seconds.
+int64_t Latest(const struct timespec& stamp) {
+  return stamp.tv_sec * kSecond + (stamp.tv_nsec == 0 ? kSecond - 1 : stamp.tv_nsec);
+}
+
+bool IsExecutable(const struct stat& status) {
+  return (status.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) != 0;
+}
+
+/// Returns the digest of a regular file; none if it can't be read.
+std::optional<Digest> DigestOf(const std::string& path, off_t size) {
+  if (size >= kLarge) return DigestOfFile(path);
+  const auto contents = ReadFileAt(path);
+  if (!contents) return std::nullopt;
+  return Sha256(*contents);
+}
+
+/// Makes the entries of one closure.
+class Builder {
+ public:
+  Builder(const std::vector<std::string>& outputs, const std::map<std::string, Digest>& before,
+          int64_t begin_ns)
+      : before_(before), begin_ns_(begin_ns) {
+    for (const std::string& output : outputs) outputs_.insert(Plain(output));
+  }
+
+  std::string Add(const std::string& name, const Use& use);
+  /// Returns "" or why the directories whose names were read can't be kept.
+  std::string CheckLists() const;
+  std::vector<Closure::Entry> Take() { return std::move(entries_); }
+
+ private:
+  /// Returns a name that is equal for equal files: its directory's real name, and its own.
+  std::string Plain(const std::string& name) {
+    const std::string real = RealPath(DirectoryOf(name));
+    return (real.empty() ? DirectoryOf(name) : real) + name.substr(name.rfind('/'));
+  }
+  std::string AddFile(const std::string& name, const struct stat& status);
+
+  std::set<std::string> outputs_;
+  const std::map<std::string, Digest>& before_;
+  const int64_t begin_ns_;
+  Absences absences_;
+  RealNames real_names_;
+  std::set<std::string> listed_;
+  std::set<std::string> temporary_;  ///< directories in which the run made files that are gone
+  std::vector<Closure::Entry> entries_;
+};
+
+std::string Builder::Add(const std::string& name, const Use& use) {
+  if (IsOfKernel(name)) return "";
+  if (use.made || use.changed || use.removed) {
+    const bool is_output = outputs_.contains(Plain(name));
+    struct stat status;
+    if (use.changed) return "it changed " + name;
+    if (is_output) return "";
+    if (use.removed) return "it removed " + name;
+    if (lstat(name.c_str(), &status) == 0) return "it wrote " + name;
+    temporary_.insert(DirectoryOf(name));
+  }
+  if (use.looks.empty()) return "";
+  struct stat status {};
+  const int error = absences_.Look(name, &status);
+  for (const int found : use.looks) {
+    // A file that may not be executed, or is no link, is there.
+    const bool there = found == 0 || (found == EACCES && error == 0);
+    const bool same = error == found || (IsAbsence(error) && IsAbsence(found));
+    if (!use.made && !(there ? error == 0 : same)) return name + " changed during the run";
+  }
+  if (use.listed) listed_.insert(name);
+  for (const std::string& real : use.resolved) {
+    if (real != real_names_.Of(name) && real != LinkText(name)) {
+      return name + " changed during the run";
+    }
+    entries_.push_back({name, Closure::Kind::kReal, false, {}, real});
+  }
+  if (error == 0 && S_ISREG(status.st_mode)) return use.made ? "" : AddFile(name, status);
+  if (error == 0 && S_ISDIR(status.st_mode)) {
+    entries_.push_back({name, Closure::Kind::kDirectory, false, {}, ""});
+  } else if (IsAbsence(error)) {
+    entries_.push_back({name, Closure::Kind::kAbsent, false, {}, ""});
+  } else if (error == EACCES) {
+    entries_.push_back({name, Closure::Kind::kDenied, false, {}, ""});
+  } else if (error != ENAMETOOLONG) {
+    return "it looked at " + name;
+  }
+  return "";
+}
+
+std::string Builder::AddFile(const std::string& name, const struct stat& status) {
+  std::string contents;
+  std::optional<Digest> digest;
+  if (status.st_size >= kLarge) {
+    digest = DigestOfFile(name);
+  } else if (auto read = ReadFileAt(name)) {
+    contents = *std::move(read);
+    digest = Sha256(contents);
+  }
+  if (!digest) return name + " can't be read";
+  // FileTimeNow() is the clock of the stamps, so a change after the beginning is not older than it.
+  if (Latest(status.st_ctim) >= begin_ns_) {
+    const auto known = before_.find(name);
+    if (known == before_.end() || known->second != *digest) {
+      return name + " is new, or changed during the run";
+    }
+  }
+  if (ShowsTime(contents)) return name + " asks for the time";
+  entries_.push_back({name, Closure::Kind::kFile, IsExecutable(status), *digest, ""});
+  return "";
+}
+
+std::string Builder::CheckLists() const {
+  // nvcc reads the directory of its temporary files to remove them.
+  for (const std::string& directory : listed_) {
+    if (!temporary_.contains(directory)) return "it read the names in " + directory;
+  }
+  return "";
+}
+
+/// Compares the files of a closure with their present state.
+class Comparison {
+ public:
+  /// Returns whether the entry holds. The contents of files are not compared yet.
+  bool Take(const Closure::Entry& entry);
+  /// Returns whether the files have the contents of the closure with this encoding.
+  bool ContentsHold(std::string_view closure, const UserCache& facts);
+
+ private:
+  struct File {
+    const Closure::Entry* entry;
+    off_t size;
+  };
+
+  Absences absences_;
+  RealNames real_names_;
+  StampReader stamps_;
+  Hasher hasher_;
+  bool proved_ = true;  ///< whether equal stamps prove equal contents
+  std::vector<File> files_;
+};
+
+bool Comparison::Take(const Closure::Entry& entry) {
+  using Kind = Closure::Kind;
+  struct stat status;
+  switch (entry.kind) {
+    case Kind::kAbsent:
+      return IsAbsence(absences_.Look(entry.name, &status));
+    case Kind::kDenied:
+      return absences_.Look(entry.name, &status) == EACCES;
+    case Kind::kDirectory:
+      return absences_.Look(entry.name, &status) == 0 && S_ISDIR(status.st_mode);
+    case Kind::kReal:
+      return entry.real == real_names_.Of(entry.name) || entry.real == LinkText(entry.name);
+    case Kind::kFile:
+      break;
+  }
+  const FileDescriptor file(open(entry.name.c_str(), O_PATH | O_CLOEXEC));
+  if (!file.valid() || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
+      IsExecutable(status) != entry.executable) {
+    return false;
+  }
+  const auto stamp = stamps_.Of(file.get());
+  proved_ = proved_ && stamp && stamp->proves;
+  if (proved_) hasher_.AppendValue("stamp", stamps_.TextOf(stamp->stamp));
+  files_.push_back({&entry, status.st_size});
+  return true;
+}
+
+bool Comparison::ContentsHold(std::string_view closure, const UserCache& facts) {
+  hasher_.AppendValue("closure", closure);
+  const std::string fact = "closure-" + hasher_.Finish().Hex();
+  if (proved_ && facts.Age(fact)) return true;
+  for (const File& file : files_) {
+    if (DigestOf(file.entry->name, file.size) != file.entry->digest) return false;
+  }
+  if (proved_) facts.Put(fact, "");
+  return true;
+}
+
+}  // namespace
+
+std::variant<Closure, std::string> Closure::Of(const Trace& trace,
+                                               const std::vector<std::string>& outputs,
+                                               const std::map<std::string, Digest>& before,
+                                               int64_t begin_ns) {
+  if (!trace.gap.empty()) return trace.gap;
+  Builder builder(outputs, before, begin_ns);
+  for (const auto& [name, use] : trace.uses) {
+    if (std::string why = builder.Add(name, use); !why.empty()) return why;
+  }
+  if (std::string why = builder.CheckLists(); !why.empty()) return why;
+  return Closure(builder.Take());
+}
+
+bool Closure::Holds(const UserCache& facts) const {
+  Comparison comparison;
+  for (const Entry& entry : entries_) {
+    if (!comparison.Take(entry)) return false;
+  }
+  ByteWriter writer;
+  Encode(&writer);
+  return comparison.ContentsHold(writer.Joined(), facts);
+}
+
+void Closure::Encode(ByteWriter* writer) const {
+  constexpr size_t kMostShared = UINT16_MAX;
+  writer->Count(entries_.size());
+  std::string_view before;
+  for (const Entry& entry : entries_) {
+    const std::string_view name = entry.name;
+    const auto first = std::ranges::mismatch(before, name).in1;
+    const size_t shared = std::min(static_cast<size_t>(first - before.begin()), kMostShared);
+    writer->Put(static_cast<uint16_t>(shared)).Text(name.substr(shared)).Put(entry.kind);
+    if (entry.kind == Kind::kFile) writer->Put(entry.executable).Bytes(entry.digest.View());
+    if (entry.kind == Kind::kReal) writer->Text(std::string_view(entry.real));
+    before = name;
+  }
+}
+
+Closure Closure::Decode(ByteReader* reader) {
+  constexpr size_t kLeast = sizeof(uint16_t) + ByteReader::kEmptyText + 1;
+  // Names can share their fronts, so that short bytes could stand for long names.
+  constexpr size_t kMostName = PATH_MAX * 2;
+  constexpr size_t kMostNames = size_t{64} << 20;
+  size_t names = 0;
+  std::vector<Entry> entries(reader->Count(kLeast));
+  std::string name;
+  for (Entry& entry : entries) {
+    const size_t shared = reader->Take<uint16_t>();
+    const std::string_view rest = reader->Text();
+    if (shared > name.size() || shared + rest.size() > kMostName) reader->Fail();
+    if (!reader->ok()) break;
+    name.resize(shared);
+    name += rest;
+    names += name.size();
+    if (names > kMostNames || name.empty() || name[0] != '/' ||
+        name.find('\0') != std::string::npos)
+      reader->Fail();
+    entry.name = name;
+    entry.kind = reader->TakeEnum(Kind::kAbsent, Kind::kReal);
+    if (entry.kind == Kind::kFile) {
+      entry.executable = reader->Flag();
+      entry.digest.bytes = reader->Sha256();
+    }
+    if (entry.kind == Kind::kReal) entry.real = reader->Text();
+  }
+  return Closure(std::move(entries));
+}
+
+}  // namespace cccl_cache::nvcc

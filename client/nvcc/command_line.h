@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "client/standin/command_line.h"
+
+namespace cccl_cache::nvcc {
+
+/// A file that a run of nvcc may write.
+struct Output {
+  std::string path;  ///< as nvcc gets it
+  /// Whether a former file is removed first, as the assembler and the linker do. Otherwise it is
+  /// overwritten and keeps its mode.
+  bool replaced = false;
+};
+
+/// A run of nvcc whose result can be kept.
+struct Step {
+  std::vector<std::string> sources;  ///< input files that are texts
+  std::vector<Output> outputs;       ///< all files that the run may leave behind
+  /// The words of the response files and of the variables NVCC_PREPEND_FLAGS and NVCC_APPEND_FLAGS,
+  /// with a NUL behind each.
+  std::string read_words;
+};
+
+/// The reason why a run is left to nvcc.
+struct Refusal {
+  std::string why;
+};
+
+/// Parses nvcc's command line, whose first word is the program's name. Reads response files.
+/// `front` and `back` are the values of NVCC_PREPEND_FLAGS and NVCC_APPEND_FLAGS, or empty. Refuses
+/// each command line with a word whose meaning is not known, or whose result depends on more than
+/// files.
+[[nodiscard]] std::variant<Step, Refusal> ReadStep(const standin::Words& words,
+                                                   std::string_view front, std::string_view back);
+
+/// Returns the environment variables that nvcc, its parts or the host compiler read, sorted, each
+/// as NAME=VALUE with a NUL behind it.
+[[nodiscard]] std::string ReadVariables(const char* const* variables);
+
+}  // namespace cccl_cache::nvcc

@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client/nvcc/closure.h"
+#include "client/nvcc/command_line.h"
+
+namespace cccl_cache::nvcc {
+
+/// A file that nvcc wrote.
+struct Product {
+  std::string path;  ///< as in Step::outputs
+  bool executable = false;
+  std::string_view contents;  ///< a view into the memory of the owner
+};
+
+/// The stored result of a successful run of nvcc, and what it depends on. It is encoded as:
+///   contents = made:u64 took:u64 closure
+///              count { text(path) executable:u8 text(contents) } text(out) text(err)
+struct KeptStep {
+  uint64_t made_s = 0;   ///< time of the run, in seconds since 1970
+  uint64_t took_us = 0;  ///< duration of the run
+  Closure closure{{}};
+  std::vector<Product> products;
+  std::string out;
+  std::string err;
+
+  [[nodiscard]] std::string Encode() const;
+  /// Returns none for damaged bytes. The products refer to `contents`.
+  [[nodiscard]] static std::optional<KeptStep> Decode(std::string_view contents);
+
+  /// Writes the products where nvcc would write them, and then the messages. Returns false if that
+  /// fails, or if a product is none of the step's outputs.
+  [[nodiscard]] bool Replay(const Step& step) const;
+};
+
+}  // namespace cccl_cache::nvcc

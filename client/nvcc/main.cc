@@ -1,0 +1,351 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+// The program cccl-cache-nvcc. It writes what an earlier run of nvcc has written, if all files that
+// nvcc looked up then are in the same state. Otherwise it runs nvcc, records what it looks up, and
+// stores the result in the daemon. In case of any doubt it replaces itself by nvcc (exec).
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/files/file_stamp.h"
+#include "base/files/whole_file.h"
+#include "client/interpose/report.h"
+#include "client/nvcc/closure.h"
+#include "client/nvcc/command_line.h"
+#include "client/nvcc/kept_step.h"
+#include "client/nvcc/trace.h"
+#include "client/standin/kept_run.h"
+#include "client/standin/process.h"
+#include "client/standin/real_tool.h"
+
+namespace {
+
+using cccl_cache::Acquired;
+using cccl_cache::Client;
+using cccl_cache::ClientOptions;
+using cccl_cache::Deposit;
+using cccl_cache::DepositKey;
+using cccl_cache::Digest;
+using cccl_cache::FileDescriptor;
+using cccl_cache::FileTimeNow;
+using cccl_cache::Lease;
+using cccl_cache::ReadAll;
+using cccl_cache::Sha256;
+using cccl_cache::UserCache;
+using cccl_cache::interpose::CountedCall;
+using cccl_cache::interpose::Counts;
+using cccl_cache::interpose::Reason;
+using cccl_cache::standin::Ask;
+using cccl_cache::standin::Ending;
+using cccl_cache::standin::RealTool;
+using cccl_cache::standin::Words;
+using namespace cccl_cache::nvcc;  // NOLINT: the program's own
+using Clock = std::chrono::steady_clock;
+
+constexpr char kName[] = "cccl-cache-nvcc";
+constexpr char kRecorder[] = "libcccl_cache_record.so";
+constexpr std::chrono::milliseconds kPublish{2000};
+/// The number of results that are kept for one command line and text, with other states of headers.
+constexpr uint8_t kMostClosures = 8;
+
+/// The status of nvcc as from waitpid(), or the reason why nvcc must run without the cache.
+using Served = std::variant<int, Reason>;
+
+/// A run that may be served: its parts that are in the key, and the files that it may write.
+struct Command {
+  Step step;
+  std::string tool;                       ///< path and digest of nvcc
+  std::string words;                      ///< each with a NUL behind it
+  std::string variables;                  ///< as from ReadVariables()
+  std::string directory;                  ///< the working directory
+  std::string digests;                    ///< of the sources, in their order
+  std::map<std::string, Digest> sources;  ///< by absolute name
+
+  /// Returns the key of one of the results. The command must outlive it.
+  [[nodiscard]] DepositKey Key(const uint8_t& number) const {
+    return {.name_space = "cccl.nvcc",
+            .fields = {{"format", "1"},
+                       {"tool", tool},
+                       {"words", words},
+                       {"read words", step.read_words},
+                       {"environment", variables},
+                       {"directory", directory},
+                       {"sources", digests},
+                       {"number", {reinterpret_cast<const char*>(&number), sizeof(number)}}}};
+  }
+  [[nodiscard]] std::string Absolute(const std::string& path) const {
+    return path[0] == '/' ? path : directory + "/" + path;
+  }
+};
+
+/// A program's own file, opened if it is a regular one.
+std::optional<std::string> ReadRegular(const std::string& path, bool* executable = nullptr) {
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  struct stat status;
+  if (!file.valid() || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    return std::nullopt;
+  }
+  if (executable != nullptr) *executable = (status.st_mode & S_IXUSR) != 0;
+  return ReadAll(file.get());
+}
+
+bool TakesFile(const std::string& path) {
+  struct stat status;
+  return stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode);
+}
+
+/// Returns the path of the recorder, which is beside this program. Empty if it can't be preloaded:
+/// the loader would split the path.
+std::string Recorder() {
+  char path[PATH_MAX];
+  const ssize_t size = readlink("/proc/self/exe", path, sizeof(path));
+  if (size <= 0) return "";
+  std::string own(path, static_cast<size_t>(size));
+  own.replace(own.rfind('/') + 1, std::string::npos, kRecorder);
+  if (own.find_first_of(" :;$") != std::string::npos || access(own.c_str(), R_OK) != 0) return "";
+  return own;
+}
+
+std::string_view Variable(const char* name) {
+  const char* const value = getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+/// Reads what decides the run. Returns the refusal if the run is left to nvcc.
+std::variant<Command, Refusal> ReadCommand(const RealTool& tool, const std::string& path,
+                                           const Words& words) {
+  auto read = ReadStep(words, Variable("NVCC_PREPEND_FLAGS"), Variable("NVCC_APPEND_FLAGS"));
+  if (auto* refusal = std::get_if<Refusal>(&read)) return std::move(*refusal);
+  Command command;
+  command.step = std::get<Step>(std::move(read));
+  for (const Output& output : command.step.outputs) {
+    if (!TakesFile(output.path)) return Refusal{"output " + output.path};
+  }
+  char* const directory = getcwd(nullptr, 0);
+  if (directory == nullptr) return Refusal{"no working directory"};
+  command.directory = directory;
+  free(directory);
+  for (const std::string& source : command.step.sources) {
+    const auto text = ReadRegular(source);
+    if (!text) return Refusal{"source " + source};
+    const Digest digest = Sha256(*text);
+    command.digests += digest.View();
+    command.sources.emplace(command.Absolute(source), digest);
+  }
+  const auto stamp = tool.Look();
+  const auto identity = stamp ? tool.Identify(*stamp) : std::nullopt;
+  if (!identity) return Refusal{"nvcc is no program"};
+  command.tool = path + '\0' + *identity;
+  for (const std::string& word : words) command.words.append(word).push_back('\0');
+  command.variables = ReadVariables(environ);
+  return command;
+}
+
+/// Returns the stored form of a successful run. Sets `why` instead if it can't be kept.
+std::optional<std::string> Encode(const Command& command, const Recording& recording,
+                                  const Ending& ending, int64_t begin_ns,
+                                  std::chrono::microseconds took, std::string* why) {
+  if (!ending.out.empty() && !ending.err.empty()) {
+    *why = "the order of its messages is not known";
+    return std::nullopt;
+  }
+  const Trace trace = recording.Read(command.directory);
+  std::vector<std::string> outputs;
+  for (const Output& output : command.step.outputs) {
+    outputs.push_back(command.Absolute(output.path));
+  }
+  auto closure = Closure::Of(trace, outputs, command.sources, begin_ns);
+  if (auto* problem = std::get_if<std::string>(&closure)) {
+    *why = std::move(*problem);
+    return std::nullopt;
+  }
+  KeptStep kept{.made_s = static_cast<uint64_t>(time(nullptr)),
+                .took_us = static_cast<uint64_t>(took.count()),
+                .closure = std::get<Closure>(std::move(closure)),
+                .products = {},
+                .out = ending.out,
+                .err = ending.err};
+  std::vector<std::string> contents;
+  contents.reserve(outputs.size());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const auto use = trace.uses.find(outputs[i]);
+    if (use == trace.uses.end() || !use->second.made) continue;
+    Product product{.path = command.step.outputs[i].path};
+    auto read = ReadRegular(product.path, &product.executable);
+    if (!read) {
+      *why = product.path + " can't be read";
+      return std::nullopt;
+    }
+    product.contents = contents.emplace_back(*std::move(read));
+    kept.products.push_back(std::move(product));
+  }
+  if (kept.products.empty()) {
+    *why = "it wrote no output";
+    return std::nullopt;
+  }
+  return kept.Encode();
+}
+
+/// Runs nvcc, and publishes the result if it can be kept. Otherwise the processes that wait for it
+/// run nvcc themselves.
+Served Make(const RealTool& tool, const Command& command, Lease* lease, char** arguments) {
+  const std::string recorder = Recorder();
+  const auto recording = recorder.empty() ? std::nullopt : Recording::Make();
+  if (!recording) return Reason::kNotServed;
+  const int64_t begin_ns = FileTimeNow();
+  const Clock::time_point begin = Clock::now();
+  std::optional<Ending> ending;
+  {
+    const Recording::Environment environment(*recording, recorder);
+    ending = tool.Run(arguments);
+  }
+  if (!ending) return Reason::kNotServed;
+  ++(ending->status == 0 ? Counts().compiled : Counts().failed);
+  std::string why;
+  std::optional<std::string> contents;
+  if (ending->status == 0) {
+    contents =
+        Encode(command, *recording, *ending, begin_ns,
+               std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begin), &why);
+  }
+  if (contents) {
+    [[maybe_unused]] const auto published = lease->Publish(*contents, kPublish);
+  } else {
+    lease->Fail();
+  }
+  if (!why.empty()) cccl_cache::interpose::CountUncacheable(why);
+  return ending->status;
+}
+
+/// A stored result whose closure does not hold.
+struct Outdated {
+  uint8_t number;
+  uint64_t made_s;
+  std::string key;
+};
+
+/// Answers a run with a stored result whose closure holds. If there is none, runs nvcc under the
+/// daemon's lease. If there are too many others, the oldest of them is replaced.
+Served Serve(const RealTool& tool, const Command& command, const UserCache& facts,
+             char** arguments) {
+  const Clock::time_point begin = Clock::now();
+  auto client = Client::Open(ClientOptions{.fallback = CCCL_CACHE_FALLBACK_ERROR});
+  if (!client.ok()) return Reason::kNoDaemon;
+  std::optional<Outdated> oldest;
+  for (uint8_t number = 0; number <= kMostClosures; ++number) {
+    uint8_t asked = number;
+    if (number == kMostClosures) {
+      if (!oldest || !client->RemoveDeposit(oldest->key, kPublish).ok()) break;
+      asked = oldest->number;
+    }
+    auto acquired = Ask(&*client, command.Key(asked), facts);
+    if (const auto* why = std::get_if<Reason>(&acquired)) return *why;
+    Acquired& made = std::get<Acquired>(acquired);
+    if (auto* lease = std::get_if<Lease>(&made)) {
+      if (!lease->held()) return Reason::kFull;
+      return Make(tool, command, lease, arguments);
+    }
+    const auto& deposit = std::get<Deposit>(made);
+    const auto kept = KeptStep::Decode(deposit.contents());
+    if (kept && kept->closure.Holds(facts)) {
+      if (!kept->Replay(command.step)) return Reason::kNotServed;
+      const auto took = std::chrono::microseconds(kept->took_us);
+      const auto now = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begin);
+      if (took > now) Counts().saved_us += static_cast<uint64_t>((took - now).count());
+      ++Counts().hits;
+      return 0;
+    }
+    // A damaged result counts as the oldest.
+    const uint64_t made_s = kept ? kept->made_s : 0;
+    if (!oldest || made_s < oldest->made_s) {
+      oldest = Outdated{number, made_s, std::string(deposit.key())};
+    }
+  }
+  return Reason::kNotServed;
+}
+
+/// Counts a run for the report. Ends this process if the run was answered or made. Returns if nvcc
+/// must replace this process.
+void ServeCounted(const RealTool& tool, const std::string& path, const UserCache& facts,
+                  const Words& words, char** arguments) {
+  Served served = Reason::kNotServed;
+  {
+    CountedCall call;
+    std::snprintf(Counts().program, sizeof(Counts().program), "%s", tool.name().c_str());
+    const auto command = ReadCommand(tool, path, words);
+    if (const auto* known = std::get_if<Command>(&command)) {
+      served = Serve(tool, *known, facts, arguments);
+    } else {
+      cccl_cache::interpose::KeepRefusal("nvcc: " + std::get<Refusal>(command).why);
+    }
+    if (const auto* reason = std::get_if<Reason>(&served)) call.Forward(*reason);
+  }
+  if (const auto* status = std::get_if<int>(&served)) cccl_cache::standin::EndAs(*status);
+}
+
+/// Returns the path of a program as a shell finds it.
+std::string Find(const std::string& name) {
+  if (name.find('/') != std::string::npos) return name;
+  std::string_view rest = Variable("PATH");
+  while (!rest.empty()) {
+    const std::string_view directory = rest.substr(0, rest.find(':'));
+    std::string path = std::string(directory.empty() ? "." : directory) + "/" + name;
+    struct stat status;
+    if (stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+        access(path.c_str(), X_OK) == 0) {
+      return path;
+    }
+    rest.remove_prefix(std::min(rest.size(), directory.size() + 1));
+  }
+  return name;
+}
+
+}  // namespace
+
+/// libcccl_cache_exec.so starts this program as "cccl-cache-nvcc --for TOOL NAME ARGUMENT...".
+/// Build systems start it as "cccl-cache-nvcc NVCC ARGUMENT...". Otherwise it was started through a
+/// link with nvcc's name, and all arguments are for nvcc.
+int main(int count, char** arguments) {
+  std::string started = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+  if (count > 3 && std::string_view(arguments[1]) == "--for") {
+    started = arguments[2];
+    arguments += 3;
+    count -= 3;
+  } else if (started.substr(started.rfind('/') + 1) == kName) {
+    if (count < 2) {
+      std::fprintf(stderr, "usage: %s NVCC ARGUMENT...\n", kName);
+      return EXIT_FAILURE;
+    }
+    started = Find(arguments[1]);
+    ++arguments;
+    --count;
+  }
+  auto tool = RealTool::Find(started, std::string(Variable("PATH")));
+  if (!tool) {
+    std::fprintf(stderr, "%s: nvcc was not found: %s\n", kName, started.c_str());
+    return cccl_cache::standin::kCantStart;
+  }
+  tool = tool->AsCalled(started);
+  if (cccl_cache::standin::StandardDescriptorsOpen() && tool->Look()) {
+    const Words words(arguments, arguments + count);
+    ServeCounted(*tool, started, cccl_cache::standin::FactsOfThisUser(), words, arguments);
+  }
+  tool->Replace(arguments);
+  std::fprintf(stderr, "%s: %s can't be started\n", kName, started.c_str());
+  return cccl_cache::standin::kCantStart;
+}

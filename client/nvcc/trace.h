@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "base/files/file_descriptor.h"
+
+namespace cccl_cache::nvcc {
+
+/// What the programs of one run did to the files with one name, in the order of their calls.
+struct Use {
+  /// The results (errno values) of the look-ups before a program of the run made the file.
+  std::set<int> looks;
+  std::set<std::string> resolved;  ///< the answers of realpath() and readlink() before that
+  bool listed = false;             ///< as a directory, before that
+  bool made = false;               ///< created, or emptied
+  bool changed = false;            ///< changed in another way, or removed, before it was made
+  bool removed = false;            ///< removed, before it was made
+};
+
+/// A run of nvcc as libcccl_cache_record.so has recorded it.
+struct Trace {
+  std::map<std::string, Use> uses;  ///< by absolute name
+  /// Why the trace may lack something. Empty if it is complete.
+  std::string gap;
+};
+
+/// Decodes the recorder's file. `directory` is the working directory of the run.
+[[nodiscard]] Trace ReadTrace(std::string_view records, const std::string& directory);
+
+/// The shared memory for the records of one run. Move-only.
+class Recording {
+ public:
+  /// Makes the memory. None if the system does not allow that.
+  [[nodiscard]] static std::optional<Recording> Make();
+  /// Sets the environment variables with which a program and its children record, and restores the
+  /// former ones in the destructor. `library` is the path of the recorder.
+  class Environment {
+   public:
+    Environment(const Recording& recording, const std::string& library);
+    ~Environment();
+    Environment(const Environment&) = delete;
+    Environment& operator=(const Environment&) = delete;
+
+   private:
+    std::optional<std::string> preloaded_;
+  };
+
+  [[nodiscard]] Trace Read(const std::string& directory) const;
+
+ private:
+  explicit Recording(FileDescriptor file) : file_(std::move(file)) {}
+
+  FileDescriptor file_;
+};
+
+}  // namespace cccl_cache::nvcc

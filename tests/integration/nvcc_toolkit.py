@@ -1,0 +1,86 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""nvcc in a toolkit for tests, with and without the cache."""
+
+import json
+import os
+import pathlib
+import subprocess
+
+from patience import PATIENCE
+from places import PLACES
+from running_daemon import run_cli
+from standin import Ended, ended
+
+NVCC = pathlib.Path(os.environ["CCCL_CACHED_TEST_TILEIRAS"]) / "nvidia/cu13"
+HEADERS = pathlib.Path(os.environ["CCCL_CACHED_TEST_TRITON"]) / "triton/backends/nvidia/include"
+STANDIN = pathlib.Path(PLACES.standin).with_name("cccl-cache-nvcc")
+
+KERNEL = """
+#include <value.h>
+__global__ void kernel(float* p) { p[threadIdx.x] += VALUE; }
+int with_linkage() { return 1; }
+"""
+
+
+class Toolkit:
+    """A CUDA toolkit of links, and a project that it compiles."""
+
+    def __init__(self, directory, socket):
+        self.directory = pathlib.Path(directory)
+        self.socket = str(socket)
+        self.root = self.directory / "cuda"
+        (self.root / "bin").mkdir(parents=True)
+        for program in (NVCC / "bin").iterdir():
+            (self.root / "bin" / program.name).symlink_to(program)
+        (self.root / "nvvm").symlink_to(NVCC / "nvvm")
+        (self.root / "include").symlink_to(HEADERS)
+        self.nvcc = self.root / "bin/nvcc"
+        self.work = self.directory / "work"
+        for place in ("first", "second", "temporary"):
+            (self.work / place).mkdir(parents=True)
+        (self.work / "second/value.h").write_text("#define VALUE 1\n")
+        (self.work / "a.cu").write_text(KERNEL)
+        self.words = ["-c", "a.cu", "-o", "a.o", "-Ifirst", "-Isecond", "-arch=sm_90"]
+        self.environment = {"PATH": os.environ["PATH"], "XDG_RUNTIME_DIR": str(self.directory),
+                            "HOME": str(self.directory), "TMPDIR": str(self.work / "temporary")}
+        self._last = {}
+
+    def alone(self, *words, **keywords):
+        return self._end([self.nvcc, *(words or self.words)], **keywords)
+
+    def launch(self, *words, **keywords):
+        """Runs nvcc by the launcher, without `run`."""
+        return ended(self.start(*words, **keywords))
+
+    def start(self, *words, **environment):
+        return self._start([STANDIN, self.nvcc, *(words or self.words)], **environment)
+
+    def under_run(self, *words, program=None, **environment):
+        """Runs nvcc under `run`. Afterwards, report() says how."""
+        done = run_cli("--socket", self.socket, "--json", "run", "--report", "--", program or self.nvcc,
+                       *(words or self.words), cwd=self.work, environment={**self.environment, **environment},
+                       check=False)
+        err, _, report = done.stderr.rpartition(b"{\n  \"format_version\"")
+        self._last = json.loads(b"{\n  \"format_version\"" + report) if report else {}
+        return Ended(done.returncode, done.stdout, err)
+
+    def report(self):
+        return self._last
+
+    def how(self, *words, **keywords):
+        """Runs nvcc under `run`, which must succeed. Returns "hit", or "made", or why neither."""
+        done = self.under_run(*words, **keywords)
+        assert done.status == 0, done
+        report = self._last
+        if report["hits"] == 1 and report["calls"] == 1:
+            return "hit"
+        return report["uncacheable_reason"] or report["refusal"] or "made"
+
+    def _start(self, words, **environment):
+        return subprocess.Popen(list(map(str, words)), cwd=self.work, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE,
+                                env={**self.environment, "CCCL_CACHE_SOCKET": self.socket, **environment})
+
+    def _end(self, words, **environment):
+        return ended(self._start(words, **environment))
