@@ -4,6 +4,7 @@
 
 #include <CLI/App.hpp>
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -73,6 +74,19 @@ TEST_CASE("an empty snapshot is refused with the reason, and the file is unchang
   CHECK(Library().all_users);
 }
 
+TEST_CASE("snapshot create through a link writes the target, unless the snapshot is empty") {
+  const Scene scene;
+  const std::string link = scene.directory / "link";
+  std::filesystem::create_symlink(scene.file, link);
+  Library().summary.records = 0;
+  CHECK(RunCommand({"snapshot", "create", link}).exit_code == 4);
+  CHECK(scene.Contents() == "old");
+  Library().summary.records = 1;
+  CHECK(RunCommand({"snapshot", "create", link}).exit_code == 0);
+  CHECK(scene.Contents() == "snapshot");
+  CHECK(std::filesystem::is_symlink(link));
+}
+
 TEST_CASE("snapshot delta may be empty, and needs a snapshot to start from") {
   const Scene scene;
   Library().summary.records = 0;
@@ -82,8 +96,10 @@ TEST_CASE("snapshot delta may be empty, and needs a snapshot to start from") {
   CHECK(Has(RunCommand({"snapshot", "delta", "--since", scene.absent, more}).errors,
             "can't read " + scene.absent));
   Library().failures = {{"snapshot_list", CCCL_CACHE_INVALID_REQUEST}};
-  CHECK(Has(RunCommand({"snapshot", "delta", "--since", scene.file, more}).errors,
+  const std::string unwritten = scene.directory / "unwritten.snap";
+  CHECK(Has(RunCommand({"snapshot", "delta", "--since", scene.file, unwritten}).errors,
             scene.file + ": snapshot_list failed"));
+  CHECK_FALSE(std::filesystem::exists(unwritten));
 }
 
 TEST_CASE("snapshot insert names the users that it serves") {

@@ -173,7 +173,7 @@ std::vector<std::unique_ptr<Talk>> AllLeases(RunningServer& running) {
 
 TEST_CASE("a user with the maximum number of leases waits for a free one") {
   RunningServer running;
-  const auto holders = AllLeases(running);
+  auto holders = AllLeases(running);
   Talk hurried(running, "another", 1);
   CHECK(hurried.Error() == "timed-out");
   CHECK(hurried.status.error_message().find("as many leases") != std::string::npos);
@@ -185,6 +185,12 @@ TEST_CASE("a user with the maximum number of leases waits for a free one") {
   REQUIRE(waits.GetsLease());
   waits.Publish("y");
   CHECK(next.Found() == "y");
+  Talk replaces(running, "replaces the published one");
+  REQUIRE(replaces.GetsLease());
+  Talk last(running, "replaces one that has left");
+  REQUIRE(WaitForWaiters(running, 1));
+  holders.pop_back();
+  CHECK(last.GetsLease());
 }
 
 TEST_CASE("a caller that leaves while it waits for a free lease takes none") {

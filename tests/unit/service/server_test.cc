@@ -63,10 +63,16 @@ TEST_CASE("1,200 short connections leave no descriptor, and no longer count") {
 
 TEST_CASE("bytes that are not HTTP/2 end only their own connection") {
   RunningServer running;
-  FileDescriptor fd(ConnectRaw(running.socket()));
-  const std::string garbage(1000, 'g');
-  REQUIRE(write(fd.get(), garbage.data(), garbage.size()) == 1000);
-  CHECK(IsClosedByPeer(fd.get()));
+  const std::string preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+  for (const std::string& bytes :
+       {std::string(), std::string(1000, 'g'), preface, std::string("GET / HTTP/1.1\r\n\r\n"),
+        preface + std::string(64, '\xff')}) {
+    CAPTURE(bytes);
+    FileDescriptor fd(ConnectRaw(running.socket()));
+    REQUIRE(write(fd.get(), bytes.data(), bytes.size()) == ssize_t(bytes.size()));
+    REQUIRE(shutdown(fd.get(), SHUT_WR) == 0);
+    CHECK(IsClosedByPeer(fd.get()));
+  }
   CHECK(BuildOver(*running.BuildStub()) == "cubin");
 }
 
