@@ -4,11 +4,12 @@
 
 import os
 import pathlib
+import socket
 import subprocess
 
 import grpc
 import pytest
-from conftest import PLACES, build_pb2, build_pb2_grpc, nvrtc_request
+from conftest import PLACES, build_pb2, build_pb2_grpc, nvrtc_request, run_cli
 
 KERNEL = 'extern "C" __global__ void k() {}\n'
 
@@ -140,10 +141,38 @@ def test_a_client_that_stops_reading_blocks_no_other_client(fake):
             stream.cancel()
 
 
+@pytest.mark.parametrize("name, cause", [
+    ("none.cu", "No such file"), ("closed.cu", "Permission denied"), ("directory.cu", "Is a directory"),
+])
+def test_the_error_of_an_unreadable_source_has_the_cause(directory, name, cause):
+    """No daemon is asked: there is none."""
+    (directory / "closed.cu").write_text(KERNEL)
+    (directory / "closed.cu").chmod(0o000)
+    (directory / "directory.cu").mkdir()
+    user = 54321 if os.geteuid() == 0 else None  # root may read any file
+    done = run_cli("--socket", str(directory / "none"), "build", str(directory / name), "--arch", "sm_90", check=False,
+                   cwd="/", user=user)
+    assert done.returncode == 5
+    assert f"can't read {directory / name}: {cause}" in done.stderr.decode()
+
+
 def start_and_fail(daemon):
     done = subprocess.run(daemon.command(), capture_output=True, timeout=60, env={"PATH": os.environ["PATH"]})
     assert done.returncode != 0
     return done.stderr.decode()
+
+
+@pytest.mark.parametrize("place, words", [
+    ("socket", "socket: another daemon answers on {place}: stop it, or configure another socket"),
+    ("state", "state_dir: the database in {place} is locked by process {pid} of the host {host}:"),
+])
+def test_a_second_daemon_with_the_same_socket_or_state_ends_with_an_error(fake, make_daemon, place, words):
+    """The first daemon still serves."""
+    second = make_daemon(name="second")
+    shared = getattr(fake, place)
+    setattr(second, place, shared)
+    words = words.format(place=shared, pid=fake.process.pid, host=socket.gethostname())
+    assert words in start_and_fail(second)
 
 
 @pytest.mark.parametrize("setting, value, way_out", [

@@ -28,10 +28,11 @@ def shared(make_daemon):
     return make_daemon("--socket-mode", "0666").start()
 
 
-def test_two_users_do_not_see_each_others_deposits(shared):
-    deposit(shared, "v", "of alice", **ALICE)
-    bob = LeaseClient(shared, **BOB)
-    assert bob.hear().startswith("lease ")
+def test_two_users_neither_wait_for_each_other_nor_see_each_others_deposits(shared):
+    alice, bob = LeaseClient(shared, **ALICE), LeaseClient(shared, **BOB)
+    for client in (alice, bob):  # neither waits for the lease of the other
+        assert client.hear().startswith("lease ")
+    assert alice.ask("publish of alice") == "published"
     assert bob.ask("publish of bob") == "published"
     assert LeaseClient(shared, **ALICE).hear() == "hit of alice"
     assert LeaseClient(shared, **BOB).hear() == "hit of bob"

@@ -28,19 +28,26 @@ def built_bytes(daemon, numbers):
     return {number: built(daemon, number)[1] for number in numbers}
 
 
-def test_entries_survive_a_restart(fake):
+def assert_hits_on_disk(daemon, expected):
+    for number, contents in expected.items():
+        told, read = built(daemon, number)
+        assert (told["outcome"], told["tier"]) == ("hit", "disk")
+        assert read == contents
+
+
+def test_entries_survive_a_restart_and_a_kill(fake):
     before = built_bytes(fake, range(10))
     assert len(set(before.values())) == 10
     totals = fake.stats()
     assert fake.stop() == 0
     fake.start()
-    for number in range(10):
-        told, contents = built(fake, number)
-        assert (told["outcome"], told["tier"]) == ("hit", "disk")
-        assert contents == before[number]
+    assert_hits_on_disk(fake, before)
     after = fake.stats()
     assert after["compiles_total"] == totals["compiles_total"]
     assert after["builds_total"] == totals["builds_total"] + 10
+    fake.kill()
+    fake.start()
+    assert_hits_on_disk(fake, before)
 
 
 def test_no_client_gets_a_wrong_byte_while_the_daemon_is_killed_in_a_loop(fake):

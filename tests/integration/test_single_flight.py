@@ -7,7 +7,7 @@ import subprocess
 import threading
 
 import pytest
-from conftest import PLACES, wait_for
+from conftest import PATIENCE, PLACES, build_pb2, build_pb2_grpc, nvrtc_request, wait_for
 
 WAITING = "//fake: wait-for gate\n//fake: unique\n"
 
@@ -42,6 +42,46 @@ def test_one_compile_serves_64_processes(fake, toolkit, directory):
     statistics = fake.stats()
     assert statistics["compiles_total"] == 1
     assert statistics["joins_total"] == 63
+
+
+def test_one_compile_serves_1000_calls_of_one_connection(fake, toolkit):
+    with fake.channel() as channel:
+        stub = build_pb2_grpc.BuildStub(channel)
+        calls = [stub.Build.future(nvrtc_request(WAITING, wanted=[build_pb2.ARTIFACT_KIND_CUBIN])) for _ in range(1000)]
+        toolkit.await_arrivals("gate", 1)
+        wait_for(lambda: joined(fake, 1000), "1,000 callers")
+        toolkit.open("gate")
+        replies = [call.result(PATIENCE) for call in calls]
+    assert len({reply.artifacts[0].contents for reply in replies}) == 1
+    outcomes = [reply.outcome for reply in replies]
+    assert outcomes.count(build_pb2.OUTCOME_BUILT) == 1
+    assert outcomes.count(build_pb2.OUTCOME_JOINED) == 999
+    assert fake.stats()["compiles_total"] == 1
+
+
+@pytest.mark.parametrize("last_stays", [True, False])
+def test_a_compile_survives_its_first_caller_and_ends_with_its_last_one(fake, toolkit, directory, last_stays):
+    """Killed processes are callers that leave."""
+    (directory / "k.cu").write_text(WAITING)
+    first = start_cli(fake, directory, "first")
+    toolkit.await_arrivals("gate", 1)
+    last = start_cli(fake, directory, "last")
+    wait_for(lambda: joined(fake, 2), "two callers")
+    first.kill()
+    first.communicate()
+    wait_for(lambda: fake.stats()["waiting"] == 1, "the first caller's end")
+    assert (fake.stats()["in_flight"], fake.stats()["cancelled_total"]) == (1, 0)
+    if not last_stays:
+        last.kill()
+        last.communicate()
+        wait_for(lambda: fake.stats()["cancelled_total"] == 1 and fake.stats()["in_flight"] == 0, "the compile's end")
+        last = start_cli(fake, directory, "next")
+        toolkit.await_arrivals("gate", 2)
+    toolkit.open("gate")
+    told, errors = last.communicate(timeout=PATIENCE)
+    assert last.returncode == 0, errors
+    assert json.loads(told)["outcome"] == "built"
+    assert fake.stats()["compiles_total"] == (1 if last_stays else 2)
 
 
 @pytest.mark.parametrize("header, given_up", [("#define N 1\n", 0), ("#define WHERE __FILE__\n", 1)],

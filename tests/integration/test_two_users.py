@@ -6,6 +6,7 @@ import grp
 import itertools
 import json
 import os
+import subprocess
 
 import pytest
 from conftest import PLACES, run_cli, wait_for
@@ -23,6 +24,11 @@ def as_root():
 def shared(make_daemon, toolkit, directory):
     """A daemon with a socket for all users."""
     return make_daemon("--socket-mode", "0666", roots=(toolkit.root,)).start()
+
+
+def test_the_state_of_the_daemon_is_closed_to_other_users(shared):
+    assert os.stat(shared.state).st_mode & 0o777 == 0o700
+    assert subprocess.run(["ls", shared.state], user=ALICE, capture_output=True).returncode != 0
 
 
 def test_two_users_share_results_of_equal_inputs(shared, directory):
