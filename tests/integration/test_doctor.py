@@ -105,6 +105,13 @@ def test_python_imports_the_installed_packages_and_nothing_of_the_working_direct
     assert "RuntimeError: of the directory" in checks["python"]["seen"]
 
 
+def test_an_import_that_ends_python_is_a_failure(directory):
+    (directory / "cccl_cache.py").write_text("import os; os._exit(3)\n")
+    _, checks = doctor(directory / "socket", PATH=os.path.dirname(sys.executable), PYTHONPATH=str(directory))
+    assert checks["python"]["verdict"] == "failure"
+    assert "importing cccl_cache ended with 3" in checks["python"]["seen"]
+
+
 def on_a_terminal(*arguments, **environment):
     person, terminal = os.openpty()
     subprocess.run([PLACES.cli, *arguments], stdout=terminal, env={"PATH": "/nowhere", **environment}, check=False)

@@ -171,6 +171,14 @@ def test_a_library_with_one_changed_byte_is_refused(daemon, venv, program):
     assert kept(daemon) == []
 
 
+@pytest.mark.parametrize("flag", ["--release-limit", "--release-limit-per-uid"])
+def test_a_release_above_a_limit_is_refused(make_daemon, flag):
+    daemon = make_daemon(flag, "10MiB").start()
+    done = daemon.cli("toolchains", "add", library_of(PLACES.cuda12, "libnvJitLink"), check=False)
+    assert done.returncode == 4 and b"release_limit" in done.stderr
+    assert kept(daemon) == []
+
+
 def test_an_upload_that_stops_in_the_middle_leaves_nothing(daemon, venv):
     library = files(venv)[0].read_bytes()
     with daemon.channel() as channel:

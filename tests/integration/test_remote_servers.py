@@ -62,6 +62,7 @@ def test_a_node_waits_for_the_compile_of_another_whichever_server_has_the_lease(
 def test_with_a_dead_server_entries_of_the_others_are_shared(two_nodes, servers):
     one, two = two_nodes
     write_one_for_each(one, servers)
+    assert f"connected to {servers.urls[0]}, all 3 nodes" in one.cli("remote", "status").stdout.decode()
     servers.all[2].stop()
     wait_for(lambda: count(one, "remote_nodes_connected") == 2, "the loss of a server")
     assert (count(one, "remote_connected"), count(one, "remote_nodes")) == (1, 3)

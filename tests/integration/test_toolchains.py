@@ -58,6 +58,7 @@ def test_the_same_compiler_at_two_places_shares_results_of_equal_headers(make_da
     told = [
         daemon.build_json(source, "-I", os.path.join(each["root"], "include"), "--toolchain", each["id"]) for each in known
     ]
+    assert [each["toolchain"]["id"] for each in told] == [each["id"] for each in known]
     assert [each["outcome"] for each in told] == ["built", "hit"]
     assert told[0]["key"] == told[1]["key"]
 

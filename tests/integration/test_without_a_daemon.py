@@ -14,7 +14,7 @@ import threading
 
 import pytest
 from alone import Alone, children_of, gone, sleeps
-from conftest import PATIENCE, PLACES, wait_for
+from conftest import PATIENCE, PLACES, run_cli, wait_for
 from library import Library
 from test_same_bytes_as_raw import CALLER, MODULE, REDUCTION, USER_OP
 
@@ -174,6 +174,12 @@ def test_the_first_local_build_writes_a_line_to_standard_error(alone_with_fake):
     done = alone_with_fake.cli("build", "-", "--arch", "sm_90", "-o", os.devnull, input=GOOD)
     assert b"compiled without cccl-cached" in done.stderr
     assert done.stderr.count(b"\n") == 1
+
+
+def test_without_the_option_a_missing_daemon_is_an_error(alone_with_fake):
+    done = run_cli("--socket", str(alone_with_fake.directory / "nobody"), "build", "-", "--arch", "sm_90", "-o", os.devnull,
+                   input=GOOD, check=False, environment=alone_with_fake.environment)
+    assert done.returncode == 3
 
 
 def test_a_missing_executable_is_named(directory):
