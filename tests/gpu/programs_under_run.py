@@ -184,9 +184,47 @@ def cudnn_graph(number):
     assert torch.allclose(result, torch.nn.functional.gelu(a @ b + bias), rtol=2e-2, atol=2e-1)
 
 
+EXTENSION = """
+#include <torch/extension.h>
+#include <ATen/cuda/CUDAContext.h>
+template <typename T> __global__ void scale(const T* x, T* y, float a, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = T(float(x[i]) * a) + T(NUMBER);
+}
+torch::Tensor run(torch::Tensor x, double a) {
+  auto y = torch::empty_like(x);
+  int n = x.numel();
+  AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, x.scalar_type(), "scale", [&] {
+    scale<scalar_t><<<(n + 255) / 256, 256, 0, at::cuda::getCurrentCUDAStream()>>>(
+        x.data_ptr<scalar_t>(), y.data_ptr<scalar_t>(), a, n);
+  });
+  return y;
+}
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("run", &run); }
+"""
+
+
+def extension(number):
+    """PyTorch builds it with ninja, nvcc and the host's linker. Needs root: as in containers, each process has an empty
+    directory of the same name, because the paths are part of the object."""
+    import torch
+    import torch.utils.cpp_extension
+
+    place = pathlib.Path(os.environ["PROGRAMS_PLACE"]) / "extension"
+    place.mkdir(exist_ok=True)
+    os.unshare(os.CLONE_NEWNS)
+    subprocess.run(["mount", "--make-rprivate", "/"], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "none", place], check=True)
+    (place / "extension.cu").write_text(EXTENSION.replace("NUMBER", str(number)))
+    os.environ["TORCH_CUDA_ARCH_LIST"] = "%d.%d" % torch.cuda.get_device_capability()
+    module = torch.utils.cpp_extension.load("scaled", [str(place / "extension.cu")], build_directory=str(place))
+    x = torch.arange(1000, device="cuda", dtype=torch.float32)
+    assert torch.equal(module.run(x, 2.0), x * 2 + number)
+
+
 BY_NAME = {program.__name__: program
            for program in (cupy, jiterator, triton, inductor, jax, cuda_core, numba, cuda_compute, cudnn_attention,
-                           cudnn_convolution, cudnn_graph)}
+                           cudnn_convolution, cudnn_graph, extension)}
 
 
 def measure(name, number):
