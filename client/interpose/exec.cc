@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 // The library libcccl_cache_exec.so, which is loaded through LD_PRELOAD. It replaces the exec and
-// posix_spawn functions. If a program starts ptxas, nvlink or tileiras, the call starts
-// cccl-cache-ptxas instead, and for nvcc cccl-cache-nvcc, with the tool's path as an argument.
-// Every other call is forwarded to the next library's function of the same name. So is a call for
-// which these can't be started, for example after chroot() or as another user. A function here may
-// run between vfork() and exec, so it allocates no heap memory, takes no lock, and writes only to
-// its own stack. Like the auditor, this library uses no C++ runtime.
+// posix_spawn functions. If a program starts ptxas, nvlink, tileiras, cudafe++ or cicc, the call
+// starts cccl-cache-ptxas instead, and for nvcc cccl-cache-nvcc, with the tool's path as an
+// argument. Every other call is forwarded to the next library's function of the same name. So is a
+// call for which these can't be started, for example after chroot() or as another user. A function
+// here may run between vfork() and exec, so it allocates no heap memory, takes no lock, and writes
+// only to its own stack. Like the auditor, this library uses no C++ runtime.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -34,7 +34,8 @@ constexpr char kStandIn[] = "cccl-cache-ptxas";
 constexpr char kNvccStandIn[] = "cccl-cache-nvcc";
 constexpr char kTileiras[] = "tileiras";
 constexpr char kNvcc[] = "nvcc";
-constexpr const char* kTools[] = {"ptxas", "ptxas-blackwell", "nvlink", kTileiras, kNvcc};
+constexpr const char* kTools[] = {
+    "ptxas", "ptxas-blackwell", "nvlink", kTileiras, "cudafe++", "cicc", kNvcc};
 
 char standin[PATH_MAX];       ///< path of cccl-cache-ptxas beside this library; empty if it is not
                               ///< usable

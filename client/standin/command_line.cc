@@ -3,6 +3,7 @@
 #include "client/standin/command_line.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace cccl_cache::standin {
 namespace {
@@ -11,12 +12,12 @@ namespace {
 constexpr std::string_view kWriteMore =
     " AS_SECURE_LOG_FILE CAN_FINALIZE_DEBUG DUMP_KNOBS_TO_FILE FINALIZER_CUBIE ";
 
+constexpr std::string_view kRelocatable = "--device-c";
+
 bool Has(std::string_view names, std::string_view word) {
   return !word.empty() && word.find(' ') == std::string_view::npos &&
          names.find(" " + std::string(word) + " ") != std::string_view::npos;
 }
-
-bool NamesOutput(std::string_view word) { return word == "-o" || word == "--output-file"; }
 
 /// Returns whether the word is used as it is. tileiras replaces a word @FILE by the words in FILE.
 bool IsPlain(std::string_view word) { return !word.starts_with('@'); }
@@ -27,35 +28,63 @@ bool IsFileName(std::string_view word) {
          word.find_first_of(",\\\"'") == std::string_view::npos;
 }
 
+void ShowPaths(ToolRun* run) {
+  const auto show = [run](const std::string& path) {
+    run->shown_paths.append(path).push_back('\0');
+  };
+  std::ranges::for_each(run->inputs, show);
+  if (run->tool->shows_all_paths) std::ranges::for_each(run->outputs, show);
+}
+
 }  // namespace
 
-std::optional<Assembly> ReadAssembly(const Tool& tool, const Words& words) {
-  Assembly assembly;
+std::optional<ToolRun> ReadToolRun(const Tool& tool, const Words& words) {
   if (words.empty()) return std::nullopt;
-  assembly.name = words[0].substr(words[0].rfind('/') + 1);
-  const auto keep = [&assembly](std::string_view word) {
-    assembly.options.append(word).push_back('\0');
-  };
+  ToolRun run{.tool = &tool, .name = words[0].substr(words[0].rfind('/') + 1)};
+  const auto keep = [&run](std::string_view word) { run.options.append(word).push_back('\0'); };
+  const bool writes_inputs = std::ranges::find(words, tool.writing_inputs) != words.end();
+  bool shows_paths = tool.shows_all_paths;
+  std::string file;         // the input that is no option's value
+  std::string given = " ";  // options that name files
   for (size_t i = 1; i < words.size(); ++i) {
     const std::string_view word = words[i];
     const bool last = i + 1 == words.size();
-    if (NamesOutput(word) && !last && assembly.output.empty()) {
-      assembly.output = words[++i];
+    const bool names_input = Has(tool.inputs, word);
+    if ((names_input || Has(tool.outputs, word)) && !last && IsFileName(words[i + 1])) {
+      if (Has(given, word)) return std::nullopt;
+      given.append(word).push_back(' ');
+      if (tool.shows_all_paths) keep(word);
+      if (names_input && writes_inputs) run.module_id = run.outputs.size();
+      (names_input && !writes_inputs ? run.inputs : run.outputs).push_back(words[++i]);
     } else if (Has(tool.with_next_word, word) && !last && IsPlain(words[i + 1])) {
       keep(word);
       keep(words[++i]);
     } else if (Has(tool.flags, word) || (word.find('=') != std::string_view::npos &&
                                          Has(tool.with_value, word.substr(0, word.find('='))))) {
       keep(word);
-      if (Has(tool.showing_paths, word)) assembly.shows_paths = true;
-    } else if (IsFileName(word) && assembly.input.empty()) {
-      assembly.input = word;
+      if (Has(tool.showing_paths, word)) shows_paths = true;
+      if (word == kRelocatable) run.links_device_code = true;
+    } else if (IsFileName(word) && file.empty()) {
+      file = word;
     } else {
       return std::nullopt;
     }
   }
-  if (assembly.input.empty() || !IsFileName(assembly.output)) return std::nullopt;
-  return assembly;
+  if (file.empty() || run.outputs.empty()) return std::nullopt;
+  if (run.outputs.size() > 1 && !tool.shows_all_paths) return std::nullopt;  // "-o" by two names
+  run.inputs.insert(run.inputs.begin(), file);
+  if (shows_paths) ShowPaths(&run);
+  for (const std::string& word : words) {
+    const auto name = TemporaryName::In(word);
+    if (name) run.temporary_name = *name;
+    if (name) break;
+  }
+  auto options = run.temporary_name.Hide(std::move(run.options));
+  auto paths = run.temporary_name.Hide(std::move(run.shown_paths));
+  if (!options || !paths) return std::nullopt;
+  run.options = *std::move(options);
+  run.shown_paths = *std::move(paths);
+  return run;
 }
 
 bool AsksForVersion(const Words& words) {

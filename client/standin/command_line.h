@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "client/standin/temporary_name.h"
 #include "client/standin/tool.h"
 
 namespace cccl_cache::standin {
@@ -14,20 +15,26 @@ namespace cccl_cache::standin {
 /// The words of a command line. The first word is the program's name.
 using Words = std::vector<std::string>;
 
-/// A run of a tool that reads one file and writes one file.
-struct Assembly {
-  std::string name;  ///< file name in the command, which appears in the tool's messages
-  std::string input;
-  std::string output;
+/// A run of a tool. Paths of files are as in the command line.
+struct ToolRun {
+  const Tool* tool;                  ///< not null
+  std::string name;                  ///< file name in the command, which appears in messages
+  std::vector<std::string> inputs;   ///< in the order of the command line; at least one
+  std::vector<std::string> outputs;  ///< in the order of the command line; at least one
   /// All other words in their order. Each word is followed by a NUL.
   std::string options;
-  /// Whether the output contains the input's path and the working directory.
-  bool shows_paths = false;
+  /// The paths that the output contains, each followed by a NUL. If there are any, it may contain
+  /// the working directory, too.
+  std::string shown_paths;
+  std::optional<size_t> module_id;  ///< index of the output with the module id that the run makes
+  bool links_device_code = false;   ///< whether the id is part of names that nvlink sees
+  /// In `options` and `shown_paths`, its placeholder is in its place.
+  TemporaryName temporary_name;
 };
 
-/// Parses a command line. Returns none if a word's meaning is not known, or the input or output
-/// file is missing.
-[[nodiscard]] std::optional<Assembly> ReadAssembly(const Tool& tool, const Words& words);
+/// Parses a command line. Returns none if a word's meaning is not known, an input or output file is
+/// missing, or a word contains the placeholder for temporary names.
+[[nodiscard]] std::optional<ToolRun> ReadToolRun(const Tool& tool, const Words& words);
 
 /// Returns whether the command line only asks for the tool's version.
 [[nodiscard]] bool AsksForVersion(const Words& words);

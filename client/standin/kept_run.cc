@@ -10,6 +10,7 @@
 #include "base/boot_id.h"
 #include "base/codec.h"
 #include "client/interpose/wait.h"
+#include "proto/digest.h"
 
 namespace cccl_cache::standin {
 namespace {
@@ -60,34 +61,57 @@ bool Shows(std::string_view log, std::string_view name) {
 
 }  // namespace
 
-std::optional<std::string> KeptRun::Encode(KeptRun run, const Assembly& assembly) {
-  if (!run.out.empty() && !run.err.empty()) return std::nullopt;
-  for (std::string* log : {&run.out, &run.err}) {
-    if (log->find('\0') != std::string::npos) return std::nullopt;
-    *log = Renamed(*log, assembly.name, assembly.input, kName);
-    if (Shows(*log, assembly.input) || Shows(*log, assembly.output)) return std::nullopt;
+std::optional<std::string> KeptRun::Encode(KeptRun kept, const ToolRun& run) {
+  if (!kept.out.empty() && !kept.err.empty()) return std::nullopt;
+  const auto hidden = [&run](std::string text) { return run.temporary_name.Hide(std::move(text)); };
+  const auto input = hidden(run.inputs.front());
+  const auto output = hidden(run.outputs.front());
+  if (!input || !output) return std::nullopt;
+  ByteWriter contents;
+  for (std::string& file : kept.files) {
+    auto text = hidden(std::move(file));
+    if (!text) return std::nullopt;
+    contents.Text(file = *std::move(text));
   }
-  return ByteWriter().Text(run.object).Text(run.out).Text(run.err).Joined();
+  for (std::string* log : {&kept.out, &kept.err}) {
+    auto text = hidden(std::move(*log));
+    if (!text || text->find('\0') != std::string::npos) return std::nullopt;
+    *log = Renamed(*text, run.name, *input, kName);
+    // The key has all paths of such a tool, or none.
+    if (run.tool->shows_all_paths) continue;
+    if (Shows(*log, *input) || Shows(*log, *output)) return std::nullopt;
+  }
+  return contents.Text(kept.out).Text(kept.err).Joined();
 }
 
-std::optional<KeptRun> KeptRun::Decode(std::string_view contents, const Assembly& assembly) {
+std::optional<KeptRun> KeptRun::Decode(std::string_view contents, const ToolRun& run) {
   ByteReader reader(contents);
-  KeptRun run;
-  run.object = reader.Text();
-  run.out = Renamed(reader.Text(), assembly.name, kName, assembly.input);
-  run.err = Renamed(reader.Text(), assembly.name, kName, assembly.input);
+  const auto shown = [&run](std::string_view text) {
+    return run.temporary_name.Show(std::string(text));
+  };
+  KeptRun kept;
+  for (size_t i = 0; i < run.outputs.size(); ++i) {
+    auto file = shown(reader.Text());
+    if (!file) return std::nullopt;
+    kept.files.push_back(*std::move(file));
+  }
+  for (std::string* log : {&kept.out, &kept.err}) {
+    const auto text = shown(reader.Text());
+    if (!text) return std::nullopt;
+    *log = Renamed(*text, run.name, kName, run.inputs.front());
+  }
   if (!reader.complete()) return std::nullopt;
-  return run;
+  return kept;
 }
 
-DepositKey KeyOf(const Tool& tool, const std::string& identity, const Assembly& assembly,
-                 const Digest& input, const std::string& environment, const std::string& place) {
-  return {.name_space = std::string(tool.name_space),
+DepositKey KeyOf(const std::string& identity, const ToolRun& run, const std::string& inputs,
+                 const std::string& environment, const std::string& place) {
+  return {.name_space = std::string(run.tool->name_space),
           .fields = {{"format", "1"},
                      {"tool", identity},
-                     {"name", assembly.name},
-                     {"options", assembly.options},
-                     {"input", input.View()},
+                     {"name", run.name},
+                     {"options", run.options},
+                     {"input", inputs},
                      {"environment", environment},
                      {"place", place}}};
 }

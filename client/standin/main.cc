@@ -1,14 +1,15 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// The program cccl-cache-ptxas. Programs find it in place of ptxas, nvlink or tileiras. It runs the
-// real tool and stores the output in the daemon, or writes an output that the daemon has stored. If
-// a command line or environment is not fully understood, it replaces itself by the real tool
-// (exec).
+// The program cccl-cache-ptxas. Programs find it in place of ptxas, nvlink or tileiras, and nvcc
+// in place of cudafe++ and cicc. It runs the real tool and stores the output in the daemon, or
+// writes an output that the daemon has stored. If a command line or environment is not fully
+// understood, it replaces itself by the real tool (exec).
 #include <fcntl.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -17,12 +18,14 @@
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "base/files/user_cache.h"
 #include "base/files/whole_file.h"
 #include "client/interpose/report.h"
 #include "client/standin/command_line.h"
 #include "client/standin/kept_run.h"
+#include "client/standin/module_id.h"
 #include "client/standin/process.h"
 #include "client/standin/real_tool.h"
 
@@ -41,6 +44,7 @@ using cccl_cache::UserCache;
 using cccl_cache::WriteAll;
 using cccl_cache::interpose::CountedCall;
 using cccl_cache::interpose::Counts;
+using cccl_cache::interpose::CountUncacheable;
 using cccl_cache::interpose::Reason;
 using namespace cccl_cache::standin;  // NOLINT: the program's own
 
@@ -62,11 +66,46 @@ bool TakesFile(const std::string& path) {
   return stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode);
 }
 
-/// Writes the stored output file and logs. Returns false if that fails.
-bool Replay(const KeptRun& run, const std::string& output) {
-  const FileDescriptor file(open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  return file.valid() && WriteAll(file.get(), run.object) && WriteAll(STDOUT_FILENO, run.out) &&
-         WriteAll(STDERR_FILENO, run.err);
+/// Reads all files. Returns none if one is not a regular file or can't be read.
+std::optional<std::vector<std::string>> ReadFiles(const std::vector<std::string>& paths) {
+  std::vector<std::string> texts;
+  for (const std::string& path : paths) {
+    auto text = ReadRegular(path);
+    if (!text) return std::nullopt;
+    texts.push_back(*std::move(text));
+  }
+  return texts;
+}
+
+/// Returns the digests of the inputs for the key. None if one can't be read or can't be stored.
+std::optional<std::string> DigestInputs(const ToolRun& run) {
+  auto texts = ReadFiles(run.inputs);
+  if (!texts) return std::nullopt;
+  std::string digests;
+  for (std::string& text : *texts) {
+    const auto hidden = run.temporary_name.Hide(std::move(text));
+    if (!hidden) return std::nullopt;
+    digests.append(Sha256(*hidden).View());
+  }
+  return digests;
+}
+
+/// Returns whether equal runs may have this output, although each real run makes another module id.
+bool FitsEveryRun(const ToolRun& run, const std::vector<std::string>& files) {
+  if (!run.module_id || !HasProcessNumber(files[*run.module_id])) return true;
+  return !run.links_device_code && std::ranges::all_of(files, [&](const std::string& file) {
+    return IsLocal(files[*run.module_id], file);
+  });
+}
+
+/// Writes the stored output files and logs. Returns false if that fails.
+bool Replay(const KeptRun& kept, const std::vector<std::string>& outputs) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const FileDescriptor file(
+        open(outputs[i].c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    if (!file.valid() || !WriteAll(file.get(), kept.files[i])) return false;
+  }
+  return WriteAll(STDOUT_FILENO, kept.out) && WriteAll(STDERR_FILENO, kept.err);
 }
 
 /// Answers a run with `--version` and ends this process. Returns if the real tool must answer
@@ -98,18 +137,19 @@ using Served = std::variant<int, Reason>;
 
 /// Runs the tool and publishes its output in the daemon. If the output must not be stored, the
 /// processes that wait for it run the tool themselves.
-Served Make(const RealTool& tool, const RealTool::Stamp& stamp, const Assembly& assembly,
-            const Digest& input, Lease* lease, char** arguments) {
+Served Make(const RealTool& tool, const RealTool::Stamp& stamp, const ToolRun& run,
+            const std::string& inputs, Lease* lease, char** arguments) {
   auto ending = tool.Run(arguments);
   if (!ending) return Reason::kNotServed;
   std::optional<std::string> contents;
   if (ending->status == 0) {
-    // The input is read and compared again: the tool read it later than this process did, and it
-    // may have changed in between.
-    const auto read_since = ReadRegular(assembly.input);
-    const auto object = ReadRegular(assembly.output);
-    if (read_since && Sha256(*read_since) == input && object && tool.IsStill(stamp)) {
-      contents = KeptRun::Encode({*object, ending->out, ending->err}, assembly);
+    // The inputs are read and compared again: the tool read them later than this process did, and
+    // they may have changed in between.
+    auto files = ReadFiles(run.outputs);
+    const bool fits = !files || FitsEveryRun(run, *files);
+    if (!fits) CountUncacheable("each run of cudafe++ makes another module id, which linkers see");
+    if (files && fits && DigestInputs(run) == inputs && tool.IsStill(stamp)) {
+      contents = KeptRun::Encode({*std::move(files), ending->out, ending->err}, run);
     }
   }
   if (contents) {
@@ -123,37 +163,37 @@ Served Make(const RealTool& tool, const RealTool::Stamp& stamp, const Assembly& 
 
 /// Answers a run with the daemon's stored output. If there is none, runs the tool under the
 /// daemon's lease.
-Served Serve(const RealTool& tool, const Tool& known, const UserCache& facts,
-             const Assembly& assembly, char** arguments) {
-  const Environment environment = ReadEnvironment(known, environ);
-  const auto text = ReadRegular(assembly.input);
-  if (environment.writes_more || !text || !TakesFile(assembly.output)) return Reason::kNotServed;
+Served Serve(const RealTool& tool, const UserCache& facts, const ToolRun& run, char** arguments) {
+  const Environment environment = ReadEnvironment(*run.tool, environ);
+  const auto inputs = DigestInputs(run);
+  if (environment.writes_more || !inputs || !std::ranges::all_of(run.outputs, TakesFile)) {
+    return Reason::kNotServed;
+  }
   const auto stamp = tool.Look();
   const auto identity = stamp ? tool.Identify(*stamp) : std::nullopt;
   if (!identity) return Reason::kNotServed;
   std::string place;
-  if (assembly.shows_paths) {
+  if (!run.shown_paths.empty()) {
     char* directory = getcwd(nullptr, 0);
     if (directory == nullptr) return Reason::kNotServed;
-    place = std::string(directory).append(1, '\0').append(assembly.input);
+    place = std::string(directory).append(1, '\0').append(run.shown_paths);
     free(directory);
   }
   auto client = Client::Open(ClientOptions{.fallback = CCCL_CACHE_FALLBACK_ERROR});
   if (!client.ok()) return Reason::kNoDaemon;
-  const Digest input = Sha256(*text);
-  auto acquired = Ask(
-      &*client, KeyOf(known, *identity, assembly, input, environment.part_of_key, place), facts);
+  auto acquired =
+      Ask(&*client, KeyOf(*identity, run, *inputs, environment.part_of_key, place), facts);
   if (const auto* why = std::get_if<Reason>(&acquired)) return *why;
   Acquired& made = std::get<Acquired>(acquired);
   if (const auto* deposit = std::get_if<Deposit>(&made)) {
-    const auto run = KeptRun::Decode(deposit->contents(), assembly);
-    if (!run || !Replay(*run, assembly.output)) return Reason::kNotServed;
+    const auto kept = KeptRun::Decode(deposit->contents(), run);
+    if (!kept || !Replay(*kept, run.outputs)) return Reason::kNotServed;
     ++Counts().hits;
     return 0;
   }
   Lease& lease = std::get<Lease>(made);
   if (!lease.held()) return Reason::kFull;
-  return Make(tool, *stamp, assembly, input, &lease, arguments);
+  return Make(tool, *stamp, run, *inputs, &lease, arguments);
 }
 
 /// Counts a run of the tool for the report. Ends this process if the run was answered or made.
@@ -164,9 +204,9 @@ void ServeCounted(const RealTool& tool, const Tool& known, const UserCache& fact
   {
     CountedCall call;
     std::snprintf(Counts().program, sizeof(Counts().program), "%s", tool.name().c_str());
-    const auto assembly = ReadAssembly(known, words);
+    const auto run = ReadToolRun(known, words);
     const auto whole = tool.With(known);
-    if (assembly && whole) served = Serve(*whole, known, facts, *assembly, arguments);
+    if (run && whole) served = Serve(*whole, facts, *run, arguments);
     if (const auto* reason = std::get_if<Reason>(&served)) call.Forward(*reason);
   }
   if (const auto* status = std::get_if<int>(&served)) EndAs(*status);

@@ -27,6 +27,7 @@ namespace cccl_cache::standin {
 namespace {
 
 constexpr std::string_view kElf("\177ELF", 4);
+constexpr std::string_view kBitcode = ".bc";  ///< end of a library's name that is no ELF file
 
 /// Returns whether `path` is an executable file other than this program, which may have several
 /// links.
@@ -123,15 +124,18 @@ std::optional<RealTool> RealTool::Find(const std::string& started, const std::st
 
 std::optional<RealTool> RealTool::With(const Tool& tool) const {
   RealTool whole = *this;
-  if (tool.program.empty()) return whole;
   const std::string above = DirectoryOf(DirectoryOf(file_)) + "/";
   for (const std::string_view variable : tool.directory_variables) {
     const char* const other = getenv(std::string(variable).c_str());
-    if (other != nullptr && Resolved(other) + "/" != above) return std::nullopt;
+    if (other != nullptr && Resolved(other) + "/" != above + std::string(tool.directory)) {
+      return std::nullopt;
+    }
   }
-  whole.files_.push_back(above + std::string(tool.program));
-  if (!IsOther(whole.files_.back())) return std::nullopt;  // the tool would search PATH for it
-  bool loads = false;
+  if (!tool.program.empty()) {
+    whole.files_.push_back(above + std::string(tool.program));
+    if (!IsOther(whole.files_.back())) return std::nullopt;  // the tool would search PATH for it
+  }
+  bool loads = tool.libraries.empty();
   for (const std::string_view library : tool.libraries) {
     whole.files_.push_back(above + std::string(library));
     loads = loads || access(whole.files_.back().c_str(), R_OK) == 0;
@@ -154,7 +158,7 @@ std::optional<RealTool::Stamp> RealTool::Look() const {
     const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file.valid() && errno == ENOENT) continue;  // the tool does not use a missing file either
     const auto read = file.valid() ? reader.Of(file.get()) : std::nullopt;
-    if (!read || !IsElf(file.get())) return std::nullopt;
+    if (!read || (!path.ends_with(kBitcode) && !IsElf(file.get()))) return std::nullopt;
     hasher.AppendValue("path", Resolved(path));
     hasher.AppendValue("stamp", reader.TextOf(read->stamp));
     all.proves = all.proves && read->proves;

@@ -46,8 +46,8 @@ class RealTool {
   /// `started`. nvcc finds its parts by that argument, and their names appear in its output.
   [[nodiscard]] RealTool AsCalled(const std::string& started) const;
 
-  /// Returns the state of the tool's files. None if a file can't be read or is not an ELF file: the
-  /// behaviour of a script, for example, depends on more than its contents.
+  /// Returns the state of the tool's files. None if a file can't be read or is neither an ELF file
+  /// nor bitcode: the behaviour of a script, for example, depends on more than its contents.
   [[nodiscard]] std::optional<Stamp> Look() const;
   /// Returns whether the files are still in this state.
   [[nodiscard]] bool IsStill(const Stamp& stamp) const;

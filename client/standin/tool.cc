@@ -36,6 +36,7 @@ constexpr Tool kPtxas = {
     .with_next_word =
         " --Ofast-compile -Ofc --gpu-name -arch --maxrregcount -maxrregcount "
         "--opt-level ",
+    .outputs = " -o --output-file ",
     .showing_paths = " --device-debug -g ",
     .variables = kPtxasVariables,
 };
@@ -56,6 +57,7 @@ constexpr Tool kTileiras = {
     .flags = " --device-debug -g --lineinfo -O0 -O1 -O2 -O3 ",
     .with_value = " --gpu-name --arch --opt-level --sanitize ",
     .with_next_word = " --gpu-name --arch --opt-level --sanitize ",
+    .outputs = " -o --output-file ",
     .showing_paths = "",  // paths in the output are from the bytecode, the input
     .variables = kTileirasVariables,
     .program = "bin/ptxas",
@@ -63,10 +65,67 @@ constexpr Tool kTileiras = {
     .directory_variables = kTileirasDirectories,
 };
 
+// cudafe++ and cicc have the same front end, so that the lists of their options are the same. These
+// are the options that nvcc 13.0 and 13.5 give them. Left out are options that write other files
+// or print times, and those whose output may depend on the machine (-split-compile).
+constexpr std::string_view kFrontEndFlags =
+    " --allow_managed --brief_diagnostics --c++03 --c++11 --c++14 --c++17 --c++20 --c++23 "
+    "--debug_mode --device-c --device-hidden-visibility --device-syntax-only "
+    "--display_error_number --extended-lambda --gen_div_approx_ftz --gen_module_id_file "
+    "--host-stub-linkage-explicit --keep-device-functions --m64 --no-version-ident "
+    "--parse_templates --partial-link --promote_warnings --relaxed_constexpr --simt-only "
+    "--static-host-stub --uumn --version-ident -extra-device-vectorization -fast-math -g "
+    "-generate-line-info -inline-info -kernel-params-are-restrict -lto -m64 -olto -show-src -tused "
+    "-w -O0 -O1 -O2 -O3 ";
+constexpr std::string_view kFrontEndValues =
+    " --Ofast-compile --context_limit --diag_default --diag_error --diag_once --diag_remark "
+    "--diag_suppress --diag_warning --gnu_version --pending_instantiations -fmad -ftz -prec_div "
+    "-prec_sqrt ";
+constexpr std::string_view kCudafeVariables[] = {"EDG_", "USR_INCLUDE", "NOCOLOR"};
+
+// cudafe++ gets the name of the stub for an #include; cicc writes the stub.
+constexpr Tool kCudafe = {
+    .name = "cudafe++",
+    .name_space = "cccl.cudafe",
+    .flags = kFrontEndFlags,
+    .with_value = kFrontEndValues,
+    .with_next_word =
+        " --diag_error --diag_suppress --diag_warn --frandom-seed --orig_src_file_name "
+        "--orig_src_path_name --stub_file_name ",
+    .inputs = " --module_id_file_name ",
+    .outputs = " --gen_c_file_name ",
+    .writing_inputs = "--gen_module_id_file",
+    .shows_all_paths = true,
+    .variables = kCudafeVariables,
+};
+
+constexpr std::string_view kCiccVariables[] = {"EDG_", "USR_INCLUDE", "NOCOLOR", "CICC",
+                                               "NVVM", "LIBNVVM",     "LLVM",    "LIBDEVICE"};
+constexpr std::string_view kCiccLibraries[] = {"libdevice/libdevice.10.bc"};
+constexpr std::string_view kCiccDirectories[] = {"NVVMIR_LIBRARY_DIR"};
+
+constexpr Tool kCicc = {
+    .name = "cicc",
+    .name_space = "cccl.cicc",
+    .flags = kFrontEndFlags,
+    .with_value = kFrontEndValues,
+    .with_next_word =
+        " --diag_error --diag_suppress --diag_warn --frandom-seed --include_file_name "
+        "--orig_src_file_name --orig_src_path_name -arch -maxreg ",
+    .inputs = " --module_id_file_name ",
+    .outputs = " -o --gen_c_file_name --gen_device_file_name --stub_file_name ",
+    .writing_inputs = "--gen_module_id_file",
+    .shows_all_paths = true,
+    .variables = kCiccVariables,
+    .libraries = kCiccLibraries,
+    .directory_variables = kCiccDirectories,
+    .directory = "libdevice/",
+};
+
 }  // namespace
 
 const Tool* FindTool(std::string_view name) {
-  for (const Tool* tool : {&kPtxas, &kTileiras}) {
+  for (const Tool* tool : {&kPtxas, &kTileiras, &kCudafe, &kCicc}) {
     if (name.starts_with(tool->name)) return tool;
   }
   return nullptr;

@@ -17,8 +17,15 @@ struct Tool {
   std::string_view flags;
   std::string_view with_value;      ///< options of the form "--option=value"
   std::string_view with_next_word;  ///< options whose value may be the next word
+  /// Options whose next word is the path of a file that the tool reads or writes.
+  std::string_view inputs;
+  std::string_view outputs;
+  /// A flag with which the tool writes the files of `inputs`.
+  std::string_view writing_inputs;
   /// Flags that make the output contain the input's path and the working directory.
   std::string_view showing_paths;
+  /// Whether each output may contain the paths of all files and the working directory.
+  bool shows_all_paths = false;
   /// Prefixes of the names of environment variables that change the output.
   Names variables;
 
@@ -29,6 +36,9 @@ struct Tool {
   Names libraries;
   /// Environment variables that make the tool search these files in another directory.
   Names directory_variables;
+  /// The directory that these variables may name, relative to the same directory, with a slash at
+  /// its end. Empty: that directory itself.
+  std::string_view directory;
 };
 
 /// Returns the tool whose name is a prefix of `name`. Null if the output of this tool is not

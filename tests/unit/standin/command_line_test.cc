@@ -12,11 +12,11 @@ namespace cccl_cache::standin::command_line_test {
 namespace {
 
 /// Reads a command line. Its first word is the tool's name; blanks separate the words.
-std::optional<Assembly> Read(const std::string& line) {
+std::optional<ToolRun> Read(const std::string& line) {
   std::istringstream stream(line);
   Words words;
   for (std::string word; stream >> word;) words.push_back(word);
-  return ReadAssembly(*FindTool(words[0]), words);
+  return ReadToolRun(*FindTool(words[0]), words);
 }
 
 bool Serves(const std::string& line) { return Read(line).has_value(); }
@@ -50,10 +50,10 @@ TEST_CASE("the command line of cuda.tile is two files, and options in their orde
   const auto read = Read("tileiras /t/k.bytecode -o /t/k.cubin --gpu-name sm_90 -O3 --lineinfo");
   REQUIRE(read);
   CHECK(read->name == "tileiras");
-  CHECK(read->input == "/t/k.bytecode");
-  CHECK(read->output == "/t/k.cubin");
+  CHECK(read->inputs == Words{"/t/k.bytecode"});
+  CHECK(read->outputs == Words{"/t/k.cubin"});
   CHECK(WithBlanks(read->options) == "--gpu-name sm_90 -O3 --lineinfo ");
-  CHECK_FALSE(read->shows_paths);
+  CHECK(read->shown_paths.empty());
 }
 
 TEST_CASE("each tool has its own options") {
@@ -65,10 +65,10 @@ TEST_CASE("each tool has its own options") {
 }
 
 TEST_CASE("only the output of ptxas for debuggers shows paths") {
-  CHECK(Read("ptxas k -o o -g")->shows_paths);
-  CHECK(Read("ptxas k -o o --device-debug")->shows_paths);
-  CHECK_FALSE(Read("ptxas k -o o -lineinfo")->shows_paths);
-  CHECK_FALSE(Read("tileiras k -o o --device-debug")->shows_paths);
+  CHECK(WithBlanks(Read("ptxas k -o o -g")->shown_paths) == "k ");
+  CHECK(WithBlanks(Read("ptxas k -o o --device-debug")->shown_paths) == "k ");
+  CHECK(Read("ptxas k -o o -lineinfo")->shown_paths.empty());
+  CHECK(Read("tileiras k -o o --device-debug")->shown_paths.empty());
 }
 
 TEST_CASE("options by which tileiras reads or writes other files are not served") {

@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cccl_cache::standin {
+
+/// Returns whether a module id may contain the number of the process that made it. cudafe++ appends
+/// the number if the text defines no function that only one object of a program can define. So two
+/// objects of equal texts then have different ids.
+[[nodiscard]] bool HasProcessNumber(std::string_view id);
+
+/// Returns whether two objects with this module id can be part of one program as if their ids
+/// differed: no name that contains the id is visible to the linker. `code` is host code that
+/// cudafe++ wrote. Such a name is that of an object with relocatable device code, or depends on a
+/// type in an unnamed namespace. To be safe, false for all unnamed namespaces that contain more
+/// than functions and constants.
+[[nodiscard]] bool IsLocal(std::string_view id, std::string_view code);
+
+}  // namespace cccl_cache::standin

@@ -1,0 +1,178 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""`cccl-cache-cli run -- nvcc`: each step of nvcc that is served writes what the real program writes."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+
+import pytest
+from conftest import PATIENCE, PLACES, run_cli
+
+TOOLKIT = next(root for root in (pathlib.Path(PLACES.cuda13), pathlib.Path(PLACES.cuda13) / "nvidia/cu13")
+               if (root / "bin/nvcc").exists())
+TEMPORARY = re.compile(rb"tmpxft_[0-9a-f]{8}_[0-9a-f]{8}")
+STRONG = """
+__global__ void k(float* p) { p[threadIdx.x] *= FACTOR; }
+int strong(float* p) { k<<<1, 32>>>(p); return 1; }
+"""
+# No function of this text is in one object only, so that cudafe++ makes another module id in each run.
+WEAK = """
+namespace { __device__ int counter; }
+template <class T> __global__ void k(T* p) { *p += FACTOR + counter++; }
+template <class T> struct User { static void go(T* p) { k<<<1, 1>>>(p); } };
+template struct User<float>;
+"""
+# The linker sees the module id in the name of a template over a type in an unnamed namespace.
+UNNAMED = """
+namespace { struct X { int v; }; }
+template <class T> int next() { static int n; return n += FACTOR; }
+template <class T> struct User { static int go() { return next<X>(); } };
+template struct User<float>;
+"""
+WORDS = ["-arch=sm_90", "-DFACTOR=2"]
+
+
+class Nvcc:
+    def __init__(self, directory, socket):
+        self.directory, self.socket = directory, str(socket)
+        self.environment = {"PATH": os.environ["PATH"], "HOME": str(directory), "XDG_RUNTIME_DIR": str(directory)}
+        # A program that is not called nvcc is not served as a whole, so that its steps are.
+        root = directory / "toolkit"
+        (root / "bin").mkdir(parents=True)
+        for file in (TOOLKIT / "bin").iterdir():
+            (root / "bin" / file.name).symlink_to(file)
+        for file in set(TOOLKIT.iterdir()) - {TOOLKIT / "bin"}:
+            (root / file.name).symlink_to(file)
+        self.program = root / "bin/steps_of_nvcc"
+        self.program.symlink_to(TOOLKIT / "bin/nvcc")
+
+    def write(self, text, name="k.cu"):
+        (self.directory / name).write_text(text)
+
+    def words(self, *words):
+        return [str(self.program), *words, "-c", "k.cu", "-o"]
+
+    def alone(self, *words, output="alone.o"):
+        """Returns the ended process and the object."""
+        done = subprocess.run([*self.words(*words), output], cwd=self.directory, env=self.environment, capture_output=True,
+                              timeout=PATIENCE)
+        return done, self.made(output)
+
+    def under_run(self, *words, output="k.o"):
+        """Returns the report and the object."""
+        done = run_cli("--socket", self.socket, "--json", "run", "--report", "--", *self.words(*words), output,
+                       cwd=self.directory, environment=self.environment, check=False)
+        begin = done.stderr.rfind(b"\n{\n") + 1
+        self.said, self.report = done.stderr[:begin], json.loads(done.stderr[begin:])
+        self.status = done.returncode
+        return {name: self.report[name] for name in ("hits", "compiled", "failed")}, self.made(output)
+
+    def made(self, name):
+        """Returns an object without the name of the run's temporary files. None if there is none."""
+        file = self.directory / name
+        return TEMPORARY.sub(b"tmpxft", file.read_bytes()) if file.exists() else None
+
+
+@pytest.fixture
+def nvcc(directory, fake):
+    return Nvcc(directory, fake.socket)
+
+
+def counts(hits, compiled, failed=0):
+    return {"hits": hits, "compiled": compiled, "failed": failed}
+
+
+OPTIONS = {
+    "as torch": "-std=c++17 --expt-relaxed-constexpr --expt-extended-lambda -Xcompiler -fPIC,-Wall -O3 --use_fast_math",
+    "for debugging": "-g",
+    "with lines": "-lineinfo -Xcudafe --diag_suppress=bad_friend_decl -diag-suppress 177",
+    "relocatable": "-rdc=true",
+    "for two architectures": "-gencode arch=compute_80,code=sm_80",
+}
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
+def test_the_object_is_nvccs_own(nvcc, options):
+    nvcc.write(STRONG)
+    words = [*(["-gencode", "arch=compute_90,code=sm_90", "-DFACTOR=2"] if "gencode" in options else WORDS), *options.split()]
+    _, alone = nvcc.alone(*words)
+    first, made = nvcc.under_run(*words)
+    # The order of strings for debuggers depends on temporary names.
+    assert made == alone or (options == "-g" and sorted(made) == sorted(alone))
+    assert nvcc.under_run(*words) == (counts(first["compiled"], 0), made)
+
+
+def test_a_text_whose_module_id_has_a_process_number_is_compiled_once(nvcc):
+    nvcc.write(WEAK)
+    first, made = nvcc.under_run(*WORDS)
+    assert nvcc.under_run(*WORDS) == (counts(first["compiled"], 0), made)
+    assert nvcc.alone(*WORDS)[1] != made
+
+
+@pytest.mark.parametrize("text, option", [(WEAK, "-rdc=true"), (UNNAMED, "-rdc=false")], ids=["relocatable", "unnamed"])
+def test_a_module_id_with_a_process_number_that_a_linker_sees_is_made_in_each_run(nvcc, text, option):
+    """A program may be linked of two objects of equal texts."""
+    nvcc.write(text)
+    objects = []
+    for output in ("a.o", "b.o"):
+        objects.append(nvcc.under_run(*WORDS, option, output=output)[1])
+        assert "module id" in nvcc.report["uncacheable_reason"]
+    assert objects[0] != objects[1]
+    (nvcc.directory / "main.cpp").write_text("int main() {}")
+    subprocess.run([nvcc.program, *WORDS, option, "a.o", "b.o", "main.cpp", "-o", "program"], cwd=nvcc.directory,
+                   env=nvcc.environment, check=True, timeout=PATIENCE)
+
+
+def test_every_input_is_in_the_key(nvcc):
+    nvcc.write(STRONG)
+    steps = nvcc.under_run(*WORDS)[0]["compiled"]
+    assert nvcc.under_run(*WORDS)[0] == counts(steps, 0)
+    assert nvcc.under_run("-arch=sm_90", "-DFACTOR=3")[0] == counts(0, steps)
+    assert nvcc.under_run(*WORDS, "--use_fast_math")[0]["compiled"] > 0
+    nvcc.environment["NVVM_SOMETHING"] = "x"
+    assert nvcc.under_run(*WORDS)[0]["compiled"] == 1  # cicc, whose PTX is the same
+    del nvcc.environment["NVVM_SOMETHING"]
+    nvcc.write(STRONG.replace("*=", "+="))
+    assert nvcc.under_run(*WORDS)[0] == counts(0, steps)
+    nvcc.write(STRONG)
+    assert nvcc.under_run(*WORDS)[0] == counts(steps, 0)
+
+
+def test_an_error_is_nvccs_own_in_each_run(nvcc):
+    nvcc.write(STRONG + "wrong")
+    done, _ = nvcc.alone(*WORDS)
+    for _ in range(2):
+        assert nvcc.under_run(*WORDS) == (counts(0, 0, failed=1), None)
+        assert (nvcc.status, nvcc.said) == (done.returncode, done.stderr)
+
+
+def test_warnings_are_shown_in_each_run(nvcc):
+    nvcc.write(STRONG + "static void unused() { int x; }\n")
+    done, alone = nvcc.alone(*WORDS)
+    assert b"warning" in done.stderr
+    for _ in range(2):
+        assert nvcc.under_run(*WORDS)[1] == alone
+        assert nvcc.said == done.stderr
+
+
+def test_an_edit_that_the_steps_do_not_see_is_a_hit_of_each_step(nvcc):
+    """The whole run of nvcc is not a hit, because its source has changed."""
+    nvcc.program = nvcc.program.with_name("nvcc")
+    nvcc.write(STRONG)
+    first, made = nvcc.under_run(*WORDS)
+    assert nvcc.under_run(*WORDS) == (counts(1, 0), made)
+    nvcc.write(STRONG + "// a comment")
+    assert nvcc.under_run(*WORDS) == (counts(first["compiled"] - 1, 1), made)
+
+
+def test_nvcc_with_an_unknown_option_of_a_step_is_as_without_run(nvcc):
+    nvcc.write(STRONG)
+    words = [*WORDS, "-Xcicc", "-inline-budget=20000"]
+    done, alone = nvcc.alone(*words)
+    assert done.returncode == 0
+    nvcc.under_run(*words)
+    assert nvcc.under_run(*words)[1] == alone
+    assert nvcc.report["forwarded"]["call not served"] == 1
