@@ -8,13 +8,17 @@ Has no knowledge of the cache. Makes valid and invalid calls, except those that 
 
 import ctypes
 import hashlib
+import pathlib
 import random
+import struct
+import subprocess
 import sys
+import tempfile
 
 KERNEL = b'extern "C" __device__ float f(float); extern "C" __global__ void k(float* x) { *x = f(*x); }'
 ALONE = b'extern "C" __global__ void k(float* x) { *x = 1; }'
 OPERATOR = b'extern "C" __device__ float f(float x) { return x * 3; }'
-LTOIR, CUBIN, PTX, ANY = 3, 1, 2, 10
+CUBIN, PTX, LTOIR, FATBIN, OBJECT, LIBRARY, ANY = 1, 2, 3, 4, 5, 6, 10
 OPTIONS = (b"-O3", b"-ptx", b"-lineinfo", b"-ftz=true", b"-fma=0", b"-verbose", b"-bogus", b"-g", b"-O1", b"-O0",
            b"-prec-div=false", b"-kernels-used=k", b"-optimize-unused-variables", b"-maxrregcount=32")
 
@@ -34,6 +38,36 @@ def compiled(nvrtc, source, options, kind):
     return buffer.raw
 
 
+def fatbin_of(cubin):
+    """Returns a fatbin with a cubin of sm_90."""
+    cubin += b"\0" * (-len(cubin) % 8)
+    elf, header = 2, 64
+    entry = struct.pack("<HHIQIIHHIIIQQQ", elf, 0x101, header, len(cubin), 0, 0, 0, 0, 90, 0, 0, 0x11, 0, 0) + cubin
+    return struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(entry)) + entry
+
+
+def object_and_library_of(fatbin):
+    with tempfile.TemporaryDirectory() as directory:
+        place = pathlib.Path(directory)
+        (place / "f.fatbin").write_bytes(fatbin)
+        subprocess.run(["cc", "-c", "-x", "assembler", "-", "-o", "f.o"], cwd=place, text=True, check=True,
+                       input='.section __nv_relfatbin,"a"\n.align 8\nfatbin: .incbin "f.fatbin"\n'
+                             '.section .nvFatBinSegment,"aw"\n.align 8\n.long 0x466243b1, 1\n.quad fatbin, 0\n')
+        subprocess.run(["ar", "crD", "f.a", "f.o"], cwd=place, check=True)
+        return (place / "f.o").read_bytes(), (place / "f.a").read_bytes()
+
+
+def binaries_of(nvrtc):
+    """Returns {name: (type, contents)}: the operator in each form but LTO-IR."""
+    cubin = compiled(nvrtc, OPERATOR, [b"-arch=sm_90", b"-rdc=true"], "CUBIN")
+    fatbin = fatbin_of(cubin)
+    made, library = object_and_library_of(fatbin)
+    ptx = compiled(nvrtc, OPERATOR, [b"-arch=compute_90", b"-rdc=true"], "PTX")
+    forms = {"cubin": (CUBIN, cubin), "fatbin": (FATBIN, fatbin), "object": (OBJECT, made), "library": (LIBRARY, library),
+             "ptx": (PTX, ptx)}
+    return {**forms, **{f"any {name}": (ANY, contents) for name, (_, contents) in forms.items()}}
+
+
 def inputs_of(nvrtc):
     """Returns {name: (type, contents)}."""
     lto = {name: compiled(nvrtc, source, [b"-arch=sm_90", b"-dlto"], "LTOIR")
@@ -44,6 +78,8 @@ def inputs_of(nvrtc):
         "cubin": (CUBIN, compiled(nvrtc, ALONE, [b"-arch=sm_90", b"-rdc=true"], "CUBIN")),
         "ptx": (PTX, compiled(nvrtc, OPERATOR, [b"-arch=compute_90", b"-rdc=true"], "PTX")),
         "garbage": (LTOIR, b"nothing of the kind"),
+        **{f"operator's {name}": form for name, form in binaries_of(nvrtc).items()},
+        "cubin of another architecture": (CUBIN, compiled(nvrtc, OPERATOR, [b"-arch=sm_100", b"-rdc=true"], "CUBIN")),
     }
 
 
@@ -51,6 +87,7 @@ class Session:
     def __init__(self, library, inputs, choice, say):
         self.library, self.inputs, self.choice, self.say = library, inputs, choice, say
         self.link = ctypes.c_void_p()
+        self.definitions = {b"k": [], b"f": []}  # whether each is LTO-IR
 
     def call(self, name, *arguments):
         return getattr(self.library, f"nvJitLink{name}")(*arguments)
@@ -65,7 +102,12 @@ class Session:
         return code == 0
 
     def add(self):
-        name = self.choice.choices(list(self.inputs), (4, 3, 4, 2, 1, 1, 0.5))[0]
+        name = self.choice.choices(list(self.inputs), (8, 6, 8, 4, 2, 2, *[1] * (len(self.inputs) - 6)))[0]
+        # After a second definition outside of LTO-IR, the real library reads freed memory.
+        defined = self.definitions[b"k" if name in ("kernel", "alone", "cubin") else b"f"]
+        defined.append(name in ("kernel", "alone", "operator", "any"))
+        if len(defined) > 1 and not all(defined):
+            return
         kind, contents = self.inputs[name]
         self.say("add", name, self.call("AddData", self.link, kind, contents, ctypes.c_size_t(len(contents)),
                                          self.choice.choice((name.encode(), b"a name that is longer than a short string"))))

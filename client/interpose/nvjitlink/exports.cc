@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-// The exported functions of libnvJitLink. If all inputs of a link are LTO-IR, the inputs are
-// collected, and nvJitLinkComplete sends them to the daemon in one request. In every other case
-// (for example, the program adds PTX or misuses a function, or the link fails), all calls for this
-// link so far are repeated in the real library, which then handles the rest. The real library also
+// The exported functions of libnvJitLink. The inputs of a link are collected, and nvJitLinkComplete
+// sends them to the daemon in one request. In every other case (for example, the program adds a
+// file or misuses a function, or the link fails), all calls for this link so far are repeated in
+// the real library, which then handles the rest. The real library also
 // handles the links that it created itself. tests/integration/test_standin_calls.py compares the
 // answers of the stand-in with those of the real library.
 #include <algorithm>
@@ -59,8 +59,7 @@ std::optional<std::string_view> LinkedOf(LinkHandle link, cccl_cache_artifact_ki
   return own == nullptr ? std::nullopt : own->Linked(kind);
 }
 
-/// Returns whether no call for this link has failed or went to the real library. Then the error log
-/// is empty.
+/// Returns whether the stand-in knows the logs of the link. Then the error log is empty.
 bool IsQuiet(LinkHandle link) { return Of(link) != nullptr && Of(link)->quiet(); }
 
 // The real library's __nvJitLinkAPI returns pointers to internal functions, which need the real
@@ -123,7 +122,7 @@ LinkCode nvJitLinkDestroy(LinkHandle* link) {
 LinkCode nvJitLinkAddData(LinkHandle link, int type, const void* data, size_t size,
                           const char* name) {
   const CancellationDisabled guard;
-  if (Link* own = Of(link); own != nullptr && own->Add(type, data, size, name)) return kSuccess;
+  if (Link* own = Of(link)) return own->Add(type, data, size, name);
   return Forward(REAL_LINK(AddData), RealOf(link), type, data, size, name);
 }
 

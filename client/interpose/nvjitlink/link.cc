@@ -14,8 +14,15 @@ namespace {
 constexpr LinkCode kSuccess = 0;
 constexpr LinkCode kInternal = 7;
 // Numbers of nvJitLinkInputType.
+constexpr int kPtx = 2;
 constexpr int kLtoIr = 3;
 constexpr int kAny = 10;
+constexpr std::array kBinaries = {1, 4, 5, 6};  // cubin, fatbin, object, library
+
+constexpr std::string_view kLtoIrMagic = "\xed\x43\x4e\x7f";
+// The first bytes of a cubin or an object, of a library, and of a fatbin.
+constexpr std::array<std::string_view, 3> kBinaryMagics = {"\x7f\x45\x4c\x46", "!<arch>\n",
+                                                           "\x50\xed\x55\xba"};
 
 constexpr std::string_view kArch = "-arch=sm_";
 // Options without a value that all releases accept.
@@ -49,13 +56,17 @@ std::optional<Target> TargetOf(const std::vector<std::string>& options) {
 /// bytes 26 and 27 are the architecture times ten, and byte 16 tells whether it is an
 /// architecture-specific one.
 bool Takes(const Target& target, std::string_view contents) {
-  constexpr std::string_view kMagic = "\xed\x43\x4e\x7f";
   constexpr unsigned char kNotSpecific = 0x28;
-  if (contents.size() < 64 || !contents.starts_with(kMagic)) return false;
+  if (contents.size() < 64 || !contents.starts_with(kLtoIrMagic)) return false;
   const auto byte = [&](size_t at) { return static_cast<unsigned char>(contents[at]); };
   const int arch = byte(26) | byte(27) << 8;
   if (byte(16) == kNotSpecific) return arch <= target.number * 10;
   return target.specific && arch == target.number * 10;
+}
+
+bool IsBinary(std::string_view contents) {
+  return std::ranges::any_of(kBinaryMagics,
+                             [&](std::string_view magic) { return contents.starts_with(magic); });
 }
 
 /// Returns whether all lines of the log begin with "INFO: ". Such a log belongs to the info log,
@@ -79,7 +90,7 @@ Link::~Link() {
 
 bool Link::Knows(const std::vector<std::string>& options) {
   const std::optional<Target> target = TargetOf(options);
-  if (!target || std::ranges::find(options, "-lto") == options.end()) return false;
+  if (!target) return false;
   const std::vector<int> architectures = Architectures();
   return std::ranges::find(architectures, target->number) != architectures.end() &&
          std::ranges::all_of(options, [](const std::string& option) {
@@ -90,30 +101,65 @@ bool Link::Knows(const std::vector<std::string>& options) {
          });
 }
 
-bool Link::Add(int type, const void* data, size_t size, const char* name) {
-  if (real_ != nullptr || result_ || (type != kLtoIr && type != kAny) || data == nullptr) {
-    return false;
+Link::Check Link::CheckFor(const Input& input) const {
+  const bool any = input.type == kAny;
+  const bool lto = std::ranges::find(options_, "-lto") != options_.end();
+  if (any ? input.contents.starts_with(kLtoIrMagic) : input.type == kLtoIr) {
+    return lto && Takes(*TargetOf(options_), input.contents) ? Check::kContents : Check::kNone;
   }
-  std::string contents(static_cast<const char*>(data), size);
-  if (!Takes(*TargetOf(options_), contents)) return false;
-  inputs_.push_back({type, std::move(contents),
-                     name == nullptr ? std::nullopt : std::optional<std::string>(name)});
-  return true;
+  if (!input.name) return Check::kNone;
+  if (any ? !IsBinary(input.contents) : input.type == kPtx) {
+    return real_ == nullptr ? Check::kDaemon : Check::kNone;
+  }
+  // Without LTO, the real library links binaries faster than the daemon answers.
+  const bool binary = any || std::ranges::find(kBinaries, input.type) != kBinaries.end();
+  return binary && lto && !has_ptx_ ? Check::kRealLibrary : Check::kNone;
+}
+
+LinkCode Link::Add(int type, const void* data, size_t size, const char* name) {
+  const auto add_to = [&](LinkHandle real) {
+    return real == nullptr ? kInternal : REAL_LINK(AddData)(real, type, data, size, name);
+  };
+  if (forwarded_ || completed_ || data == nullptr) return add_to(Real());
+  Input input{type, std::string(static_cast<const char*>(data), size),
+              name == nullptr ? std::nullopt : std::optional<std::string>(name)};
+  const Check check = CheckFor(input);
+  if (check == Check::kNone) return add_to(Real());
+  if (check == Check::kRealLibrary) MakeReal();
+  inputs_.push_back(std::move(input));
+  result_.reset();
+  counted_ = check == Check::kDaemon;
+  if (check == Check::kDaemon) {
+    CountedCall call;
+    const std::optional<Reason> why = LinkInDaemon();
+    has_ptx_ = !why;
+    if (!why) return kSuccess;
+    call.Forward(*why);
+    inputs_.pop_back();
+    return add_to(Real());
+  }
+  if (check == Check::kContents && real_ == nullptr) return kSuccess;
+  const LinkCode code = add_to(real_);
+  forwarded_ = code != kSuccess;
+  return code;
 }
 
 LinkCode Link::Complete() {
-  CountedCall call;
-  const bool first = real_ == nullptr && !result_;
-  const std::optional<Reason> forwarded =
-      first && !inputs_.empty() ? LinkInDaemon() : std::optional(Reason::kNotServed);
-  if (!forwarded) return kSuccess;
-  call.Forward(*forwarded);
-  LinkHandle real = Real();
+  std::optional<CountedCall> call;
+  if (!counted_) call.emplace();
+  std::optional<Reason> why = Reason::kNotServed;
+  if (!forwarded_ && !completed_ && !inputs_.empty()) {
+    why = result_ ? std::nullopt : LinkInDaemon();
+  }
+  completed_ = completed_ || !why;
+  if (!why) return kSuccess;
+  if (call) call->Forward(*why);
+  LinkHandle const real = Real();
   return real == nullptr ? kInternal : REAL_LINK(Complete)(real);
 }
 
-LinkHandle Link::Real() {
-  if (real_ != nullptr || REAL_LINK(Create) == nullptr) return real_;
+void Link::MakeReal() {
+  if (real_ != nullptr || REAL_LINK(Create) == nullptr) return;
   std::vector<const char*> options;
   for (const std::string& each : options_) options.push_back(each.c_str());
   REAL_LINK(Create)(&real_, static_cast<uint32_t>(options.size()), options.data());
@@ -122,7 +168,12 @@ LinkHandle Link::Real() {
     (real_, each.type, each.contents.data(), each.contents.size(),
      each.name ? each.name->c_str() : nullptr);
   }
-  if (result_) REAL_LINK(Complete)(real_);
+}
+
+LinkHandle Link::Real() {
+  MakeReal();
+  if (completed_ && !forwarded_ && real_ != nullptr) REAL_LINK(Complete)(real_);
+  forwarded_ = true;
   return real_;
 }
 
@@ -132,7 +183,10 @@ std::optional<Reason> Link::LinkInDaemon() {
   for (const std::string& each : options_) options.push_back(Bytes(each));
   for (const Input& each : inputs_) {
     const std::string_view name = each.name ? std::string_view(*each.name) : "";
-    inputs.push_back({CCCL_CACHE_INPUT_LTOIR, Bytes(name), Bytes(each.contents)});
+    // The daemon's interface has the numbers of nvJitLinkInputType, except for kAny.
+    const int type = each.type == kAny ? CCCL_CACHE_INPUT_ANY : each.type;
+    inputs.push_back(
+        {static_cast<cccl_cache_link_input_type>(type), Bytes(name), Bytes(each.contents)});
   }
   cccl_cache_link program = {};
   program.struct_size = sizeof(program);
@@ -157,7 +211,7 @@ std::optional<Reason> Link::LinkInDaemon() {
 }
 
 std::optional<std::string_view> Link::Linked(cccl_cache_artifact_kind kind) const {
-  if (real_ != nullptr || !result_ || linked_.kind != kind) return std::nullopt;
+  if (!completed_ || forwarded_ || linked_.kind != kind) return std::nullopt;
   return View(linked_.contents);
 }
 
