@@ -4,12 +4,13 @@
 
 namespace cccl_cache {
 
-Digest ComponentId(const Digest& library, const std::optional<Digest>& builtins) {
+Digest ComponentId(const Digest& library, const std::optional<Digest>& used,
+                   std::string_view used_name) {
   Hasher hasher;
   hasher.AppendValue("shape", "");
-  if (builtins) {
-    hasher.AppendValue("name", "builtins");
-    hasher.AppendValue("contents", builtins->View());
+  if (used) {
+    hasher.AppendValue("name", used_name);
+    hasher.AppendValue("contents", used->View());
   }
   hasher.AppendValue("name", "library");
   hasher.AppendValue("contents", library.View());

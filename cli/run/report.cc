@@ -171,8 +171,8 @@ std::string HowTheyEnded(const RunCounts& counts) {
 /// Returns a sentence that tells whether the daemon has served the program's compiles.
 std::string Verdict(const RunCounts& counts) {
   if (counts.calls == 0) {
-    return "this program compiled nothing that `run` serves: NVRTC and nvJitLink in shared "
-           "libraries, ptxas, tileiras (not libNVVM). Why: docs/troubleshooting.md, question 3";
+    return "this program compiled nothing that `run` serves: NVRTC, nvJitLink and libNVVM in "
+           "shared libraries, ptxas, tileiras. Why: docs/troubleshooting.md, question 3";
   }
   if (Forwarded(counts) == counts.calls) {
     return "not cached: " + OfAll(counts.calls, counts) + " (" + Seconds(counts.call_us) +

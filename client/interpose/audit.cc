@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 // The library libcccl_cache_audit.so, which is loaded through LD_AUDIT (rtld-audit(7)). When the
-// dynamic loader is about to load NVIDIA's libnvrtc or libnvJitLink, this auditor makes it load a
-// stand-in library of the same feature level instead, and writes the path of NVIDIA's file into the
-// stand-in. A library of an unknown feature level is loaded unchanged. All libraries are, if the C
-// library is too old for the stand-ins. The auditor itself also works with old C libraries: it uses
-// no C++ runtime, and the loader gives it its own copy of the C library. The loader holds its lock
-// while it calls these functions, so the calls never overlap. The auditor intercepts no function
-// calls, so it costs nothing after a library is loaded.
+// dynamic loader is about to load NVIDIA's libnvrtc, libnvJitLink or libnvvm, this auditor makes it
+// load a stand-in library of the same feature level instead, and writes the path of NVIDIA's file
+// into the stand-in. A library of an unknown feature level is loaded unchanged. All libraries are,
+// if the C library is too old for the stand-ins. The auditor itself also works with old C
+// libraries: it uses no C++ runtime, and the loader gives it its own copy of the C library. The
+// loader holds its lock while it calls these functions, so the calls never overlap. The auditor
+// intercepts no function calls, so it costs nothing after a library is loaded.
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>

@@ -273,6 +273,10 @@ std::variant<Answer, Reason> Ask(const cccl_cache_link& program) {
   return AskBy(cccl_cache_ask_link, program);
 }
 
+std::variant<Answer, Reason> Ask(const cccl_cache_nvvm& program) {
+  return AskBy(cccl_cache_ask_nvvm, program);
+}
+
 void Count(const cccl_cache_result_info& info) {
   ProcessCounts& counts = Counts();
   if (info.saved_us > info.total_us) counts.saved_us += info.saved_us - info.total_us;

@@ -31,6 +31,7 @@ struct Answer {
 /// reason why the daemon made none. A compile error is a result too.
 [[nodiscard]] std::variant<Answer, Reason> Ask(const cccl_cache_nvrtc& program);
 [[nodiscard]] std::variant<Answer, Reason> Ask(const cccl_cache_link& program);
+[[nodiscard]] std::variant<Answer, Reason> Ask(const cccl_cache_nvvm& program);
 /// Adds a result, which the program receives, to the counts of the report.
 void Count(const cccl_cache_result_info& info);
 /// Returns the architectures that the real library accepts; empty if the daemon can't be asked or

@@ -25,7 +25,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kNvrtcLibrary = "libnvrtc.so";
-constexpr std::string_view kBuiltins = "libnvrtc-builtins.so.";
+constexpr std::string_view kBuiltinsFile = "libnvrtc-builtins.so.";
+constexpr std::string_view kNvvmLibrary = "libnvvm.so";
+/// Where NVIDIA's installations have libdevice, from the directory of libnvvm.
+constexpr const char* kLibdevicePlaces[] = {"../libdevice/libdevice.10.bc",
+                                            "../nvvm/libdevice/libdevice.10.bc"};
 
 /// Returns the key of a file's digest in the cache directory, made from the file's stamp. The
 /// Python package (client/python/cccl_cache/_plugin/file_digests.py) uses the same keys.
@@ -96,10 +100,10 @@ std::vector<std::string> NamesIn(const std::string& directory, std::string_view 
   return names;
 }
 
-/// Returns the id of a component. `contents` has the digests of the library and, for libnvrtc, of
-/// its builtins.
-Digest ComponentIdOf(const std::vector<Digest>& contents) {
-  return ComponentId(contents[0], contents.size() > 1 ? std::optional(contents[1]) : std::nullopt);
+/// Returns the id of a component. `contents` has the digests of its files.
+Digest ComponentIdOf(const Component& component, const std::vector<Digest>& contents) {
+  return ComponentId(contents[0], contents.size() > 1 ? std::optional(contents[1]) : std::nullopt,
+                     component.used_name);
 }
 
 }  // namespace
@@ -122,10 +126,18 @@ Component ComponentOf(const std::string& library) {
   const std::string real = fs::canonical(library, error).string();
   if (error) return {};
   const size_t name = real.rfind('/') + 1;
-  if (!std::string_view(real).substr(name).starts_with(kNvrtcLibrary)) return {.files = {real}};
   Component component;
+  if (std::string_view(real).substr(name).starts_with(kNvvmLibrary)) {
+    component = {.files = {real}, .used_name = kLibdevice};
+    for (const char* place : kLibdevicePlaces) {
+      const std::string libdevice = fs::canonical(real.substr(0, name) + place, error).string();
+      if (component.files.size() == 1 && !error) component.files.push_back(libdevice);
+    }
+    return component;
+  }
+  if (!std::string_view(real).substr(name).starts_with(kNvrtcLibrary)) return {.files = {real}};
   std::string builtins;
-  for (const std::string& each : NamesIn(real.substr(0, name), kBuiltins)) {
+  for (const std::string& each : NamesIn(real.substr(0, name), kBuiltinsFile)) {
     std::string path = real.substr(0, name) + each;
     const std::string leads_to = fs::canonical(path, error).string();
     if (leads_to.empty() || (!builtins.empty() && leads_to != builtins)) return {};
@@ -135,19 +147,21 @@ Component ComponentOf(const std::string& library) {
     }
   }
   if (!builtins.empty()) component.files = {real, builtins};
+  component.used_name = kBuiltins;
   return component;
 }
 
 std::optional<Digest> ComponentIdOf(const std::string& library) {
   Digests digests;
   std::vector<Digest> contents;
-  for (const std::string& file : ComponentOf(library).files) {
+  const Component component = ComponentOf(library);
+  for (const std::string& file : component.files) {
     const std::optional<Digest> digest = digests.Of(file);
     if (!digest) return std::nullopt;
     contents.push_back(*digest);
   }
   if (contents.empty()) return std::nullopt;
-  return ComponentIdOf(contents);
+  return ComponentIdOf(component, contents);
 }
 
 std::string ToolchainIdByLibrary(const Component& component) {
@@ -163,7 +177,7 @@ std::string ToolchainIdByLibrary(const Component& component) {
   if (stamps.empty()) return "";
   std::string id(kLibraryMark);
   id += DigestOfStamps(stamps).Hex() + ",";
-  if (contents.size() == stamps.size()) id += ComponentIdOf(contents).Hex();
+  if (contents.size() == stamps.size()) id += ComponentIdOf(component, contents).Hex();
   return id;
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "proto/digest.h"
@@ -23,8 +24,10 @@ namespace cccl_cache {
 
 /// The files of a compiler library.
 struct Component {
-  /// Real paths: libnvrtc and then its builtins, or libnvJitLink alone.
+  /// Real paths: libnvrtc and then its builtins, libnvvm and then its libdevice, or libnvJitLink
+  /// alone.
   std::vector<std::string> files;
+  std::string_view used_name;  ///< of the second file in ComponentId()
   /// The path, beside libnvrtc, from which libnvrtc loads its builtins. Several links may lead to
   /// them. This is the shortest path, whose name has the version of the release; others also have a
   /// build number.
@@ -36,8 +39,8 @@ struct Component {
 [[nodiscard]] Component ComponentOf(const std::string& library);
 
 /// Returns the id that the daemon's component with the same contents has
-/// (docs/internals/protocol.md). `library` is the path of a libnvrtc or libnvJitLink. None: a file
-/// can't be read, or there are builtins of several releases beside libnvrtc. Thread-safe.
+/// (docs/internals/protocol.md). `library` is the path of a compiler library. None: a file can't be
+/// read, or there are builtins of several releases beside libnvrtc. Thread-safe.
 [[nodiscard]] std::optional<Digest> ComponentIdOf(const std::string& library);
 
 /// Returns a toolchain id for build options (kLibraryMark) that selects the daemon's toolchain with

@@ -125,6 +125,21 @@ TEST_CASE("a library has the id that the daemon computes for its files") {
   CHECK_FALSE(ComponentIdOf(nvrtc));
 }
 
+TEST_CASE("the id of libNVVM covers the libdevice of its installation") {
+  const Scene scene;
+  const TemporaryDirectory& directory = scene.directory;
+  const std::string alone = directory.Write("alone/lib/libnvvm.so.4", "compiler");
+  CHECK(ComponentIdOf(alone) == IdOf({{"library", "compiler"}}));
+  const std::string toolkit = directory.Write("toolkit/nvvm/lib64/libnvvm.so.4", "compiler");
+  directory.Write("toolkit/nvvm/libdevice/libdevice.10.bc", "device");
+  const std::string wheel = directory.Write("wheel/lib/libnvvm.so.4", "compiler");
+  directory.Write("wheel/nvvm/libdevice/libdevice.10.bc", "device");
+  for (const std::string& library : {toolkit, wheel}) {
+    CHECK(ComponentOf(library).files.size() == 2);
+    CHECK(ComponentIdOf(library) == IdOf({{"libdevice", "device"}, {"library", "compiler"}}));
+  }
+}
+
 TEST_CASE("the builtins of NVRTC are loaded by the shortest name of their file") {
   const TemporaryDirectory directory;
   const std::string nvrtc = directory.Write("libnvrtc.so.13", "compiler");
