@@ -333,6 +333,9 @@ std::variant<Step, Refusal> Reader::Finish() {
       step_.outputs.push_back({name + ".d", false});
     }
   }
+  for (const Output& output : step_.outputs) {
+    if (std::ranges::find(inputs_, output.path) != inputs_.end()) return Refusal{output.path};
+  }
   return std::move(step_);
 }
 

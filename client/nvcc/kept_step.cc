@@ -3,10 +3,10 @@
 #include "client/nvcc/kept_step.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "base/codec.h"
 #include "base/files/file_descriptor.h"
@@ -15,14 +15,11 @@
 namespace cccl_cache::nvcc {
 namespace {
 
-/// Writes a file as nvcc's programs do: a replaced file is removed first, unless it is a link or a
-/// device, and a new file gets the mode that the umask allows.
+/// Writes a file as nvcc's programs do: a replaced file or link is removed first, and a new file
+/// gets the mode that the umask allows.
 bool Write(const Product& product, bool replaced) {
   const char* const path = product.path.c_str();
-  struct stat status;
-  if (replaced && lstat(path, &status) == 0 && S_ISREG(status.st_mode) && unlink(path) != 0) {
-    return false;
-  }
+  if (replaced && unlink(path) != 0 && errno != ENOENT) return false;
   const FileDescriptor file(
       open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, product.executable ? 0777 : 0666));
   return file.valid() && WriteAll(file.get(), product.contents);

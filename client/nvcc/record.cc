@@ -148,20 +148,18 @@ void Resolve(const char* path, const char* answer) {
   errno = error;
 }
 
-/// Records the look-ups of a search in PATH, as execvp() makes them.
-void Search(const char* name) {
-  if (name == nullptr || name[0] == '\0' || std::strchr(name, '/') != nullptr) return;
-  const char* directory = std::getenv("PATH");
-  if (directory == nullptr) return Lose("execvp");  // the C library has a default
+/// Records the look-ups of a search for a file in a list of directories with colons between them,
+/// up to the first directory that has it.
+void Search(const char* list, const char* name, int access) {
   char path[PATH_MAX];
   const int error = errno;
-  while (directory != nullptr) {
+  for (const char* directory = list; directory != nullptr;) {
     const size_t length = std::strcspn(directory, ":");
     if (length + std::strlen(name) + 2 < sizeof(path)) {
       std::memcpy(path, length == 0 ? "." : directory, length == 0 ? 1 : length);
       path[length == 0 ? 1 : length] = '\0';
       std::strcat(std::strcat(path, "/"), name);
-      const bool found = syscall(SYS_faccessat, AT_FDCWD, path, X_OK) == 0;
+      const bool found = syscall(SYS_faccessat, AT_FDCWD, path, access) == 0;
       Put(RecordKind::kLook, path, found ? 0 : errno);
       if (found) break;
     } else {
@@ -172,17 +170,31 @@ void Search(const char* name) {
   errno = error;
 }
 
+/// Records the look-ups of a search in PATH, as execvp() makes them.
+void SearchProgram(const char* name) {
+  if (head == nullptr || name == nullptr || name[0] == '\0' || std::strchr(name, '/') != nullptr) {
+    return;
+  }
+  const char* const list = std::getenv("PATH");
+  if (list == nullptr) Lose("execvp");  // the C library has a default
+  Search(list, name, X_OK);
+}
+
 /// Records a start of a child process by posix_spawn() or one of its relatives.
 int Started(const char* path, int result) {
   Put(result == 0 ? RecordKind::kStart : RecordKind::kLook, path, result);
   return result;
 }
 
-/// Records each library that is mapped into this process.
+/// Records each library that is mapped into this process, and where the loader looked for it
+/// before.
 int RecordLibrary(dl_phdr_info* library, size_t, void*) {
-  if (library->dlpi_name != nullptr && library->dlpi_name[0] == '/') {
-    Put(RecordKind::kLook, library->dlpi_name, 0);
-  }
+  const char* const path = library->dlpi_name;
+  // The program itself has no name, and a part of the kernel has one without a file.
+  if (path == nullptr || path[0] == '\0' || std::strncmp(path, "linux-", 6) == 0) return 0;
+  Put(RecordKind::kLook, path, 0);
+  const char* const slash = std::strrchr(path, '/');
+  if (slash != nullptr) Search(std::getenv("LD_LIBRARY_PATH"), slash + 1, F_OK);
   return 0;
 }
 
@@ -546,7 +558,7 @@ RECORDED(int, execve, const char* path, Words words, Words variables) {
   return Become(path, [&] { return NEXT(execve)(path, words, variables); });
 }
 RECORDED(int, execvpe, const char* name, Words words, Words variables) {
-  Search(name);
+  SearchProgram(name);
   return Become(name, [&] { return NEXT(execvpe)(name, words, variables); });
 }
 RECORDED(int, execv, const char* path, Words words) {
@@ -585,7 +597,7 @@ RECORDED(int, posix_spawn, void* child, const char* path, void* actions, void* a
 }
 RECORDED(int, posix_spawnp, void* child, const char* name, void* actions, void* attributes,
          Words words, Words variables) {
-  Search(name);
+  SearchProgram(name);
   return Started(name, NEXT(posix_spawnp)(child, name, actions, attributes, words, variables));
 }
 

@@ -3,6 +3,7 @@
 #include "client/standin/real_tool.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -28,6 +29,8 @@ namespace {
 
 constexpr std::string_view kElf("\177ELF", 4);
 constexpr std::string_view kBitcode = ".bc";  ///< end of a library's name that is no ELF file
+/// Behind the name of a stand-in, the name of a link to the real tool.
+constexpr char kRealLink[] = ".real";
 
 /// Returns whether `path` is an executable file other than this program, which may have several
 /// links.
@@ -108,7 +111,7 @@ RealTool::RealTool(std::string name, std::string path)
 std::optional<RealTool> RealTool::Find(const std::string& started, const std::string& search) {
   const std::string name = started.substr(started.rfind('/') + 1);
   if (IsOther(started)) return RealTool(name, started);
-  if (const std::string link = started + ".real"; IsOther(link)) {
+  if (const std::string link = started + kRealLink; IsOther(link)) {
     return RealTool(name, link);
   }
   // The search begins behind the stand-in's own directory. If it began at the first directory, two
@@ -147,6 +150,11 @@ std::optional<RealTool> RealTool::With(const Tool& tool) const {
 RealTool RealTool::AsCalled(const std::string& started) const {
   RealTool tool = *this;
   tool.as_called_ = path_ == started;
+  // The stand-in's own link to the tool is in another directory.
+  char target[PATH_MAX] = {};
+  const bool linked = path_ == started + kRealLink &&
+                      readlink(path_.c_str(), target, sizeof(target) - 1) > 0 && target[0] == '/';
+  tool.file_ = linked ? target : path_;
   return tool;
 }
 

@@ -42,8 +42,9 @@ class RealTool {
   /// files are not known.
   [[nodiscard]] std::optional<RealTool> With(const Tool& tool) const;
 
-  /// Returns the same tool, which is started with the caller's first argument if it was found at
-  /// `started`. nvcc finds its parts by that argument, and their names appear in its output.
+  /// Returns the same tool, for a tool that finds its parts by the first argument, as nvcc does. If
+  /// the tool was found at `started`, it gets the caller's first argument, and otherwise the path at
+  /// which it was found, without symlinks being resolved.
   [[nodiscard]] RealTool AsCalled(const std::string& started) const;
 
   /// Returns the state of the tool's files. None if a file can't be read or is neither an ELF file
@@ -69,10 +70,10 @@ class RealTool {
   /// libraries, and the file name of the caller's first argument, which appears in its output.
   [[nodiscard]] std::string FirstWord(const char* given) const;
 
-  bool as_called_ = false;  ///< see AsCalled()
+  bool as_called_ = false;  ///< whether the tool gets the caller's first argument
   std::string name_;
   std::string path_;  ///< path as found; if another stand-in is there, it searches behind this path
-  std::string file_;  ///< path with symlinks resolved
+  std::string file_;  ///< path with symlinks resolved, unless AsCalled() says otherwise
   std::vector<std::string> files_;  ///< paths of the tool and the files that it uses; some may be
                                     ///< missing, and then are not used
 };

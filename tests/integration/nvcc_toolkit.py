@@ -5,6 +5,7 @@
 import json
 import os
 import pathlib
+import signal
 import subprocess
 
 from patience import PATIENCE
@@ -46,15 +47,40 @@ class Toolkit:
                             "HOME": str(self.directory), "TMPDIR": str(self.work / "temporary")}
         self._last = {}
 
+    def gate(self):
+        """Returns words with which nvcc's host compiler stops at the last step, until passed() is called."""
+        wrapper = self.directory / "gated/g++"
+        wrapper.parent.mkdir(exist_ok=True)
+        wrapper.write_text('#!/bin/sh\ncase " $* " in *" -c "*) kill -STOP $$;; esac\nexec /usr/bin/g++ "$@"\n')
+        wrapper.chmod(0o755)
+        return ["-ccbin", str(wrapper)]
+
+    def stopped(self):
+        """Returns the processes that wait at the gate."""
+        found = []
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                words = (process / "cmdline").read_bytes()
+                state = (process / "stat").read_text().rpartition(")")[2].split()[0]
+            except OSError:
+                continue  # it has ended
+            if bytes(self.directory / "gated/g++") in words and state == "T":
+                found.append(int(process.name))
+        return found
+
+    def passed(self):
+        for process in self.stopped():
+            os.kill(process, signal.SIGCONT)
+
     def alone(self, *words, **keywords):
-        return self._end([self.nvcc, *(words or self.words)], **keywords)
+        return ended(self.start_words([self.nvcc, *(words or self.words)], **keywords))
 
     def launch(self, *words, **keywords):
         """Runs nvcc by the launcher, without `run`."""
         return ended(self.start(*words, **keywords))
 
-    def start(self, *words, **environment):
-        return self._start([STANDIN, self.nvcc, *(words or self.words)], **environment)
+    def start(self, *words, program=None, **environment):
+        return self.start_words([STANDIN, program or self.nvcc, *(words or self.words)], **environment)
 
     def under_run(self, *words, program=None, **environment):
         """Runs nvcc under `run`. Afterwards, report() says how."""
@@ -77,10 +103,7 @@ class Toolkit:
             return "hit"
         return report["uncacheable_reason"] or report["refusal"] or "made"
 
-    def _start(self, words, **environment):
+    def start_words(self, words, **environment):
         return subprocess.Popen(list(map(str, words)), cwd=self.work, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE,
                                 env={**self.environment, "CCCL_CACHE_SOCKET": self.socket, **environment})
-
-    def _end(self, words, **environment):
-        return ended(self._start(words, **environment))

@@ -2,13 +2,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """A second run of nvcc writes what the first one wrote, and nothing is looked up from what has changed."""
 
+import json
+import os
+import re
+import signal
+import stat
+
 import pytest
-from nvcc_toolkit import Toolkit
+from conftest import wait_for
+from lease_client import wait_for_waiters
+from nvcc_toolkit import STANDIN, Toolkit
+from standin import TIME, ended
 
 
 @pytest.fixture
-def toolkit(directory, make_daemon):
-    return Toolkit(directory, make_daemon().start().socket)
+def daemon(make_daemon):
+    return make_daemon().start()
+
+
+@pytest.fixture
+def toolkit(directory, daemon):
+    return Toolkit(directory, daemon.socket)
 
 
 def test_a_second_run_is_a_hit_until_a_header_changes(toolkit):
@@ -39,3 +53,231 @@ def test_a_header_that_was_looked_up_in_vain_makes_a_miss_once_it_is_there(toolk
     (toolkit.work / "first/value.h").unlink()
     assert toolkit.how() == "hit"
     assert b"maybe" not in (toolkit.work / "a.o").read_bytes()
+
+
+TEMPORARY = re.compile(rb"tmpxft_[0-9a-f]{8}_[0-9a-f]{8}-\d+|cc[0-9A-Za-z]{6}\.o")
+FORMS = {
+    "an object": "-c a.cu -o a.o -arch=sm_90",
+    "an object by its default name": "-c a.cu -arch=sm_90",
+    "relocatable": "-dc a.cu -o a.o -gencode arch=compute_90,code=sm_90 -O3 -std=c++17 -g -lineinfo",
+    "a cubin": "-cubin a.cu -arch=sm_90",
+    "a cubin in another directory": "--cubin -arch sm_90 -odir temporary a.cu",
+    "a fatbin of two architectures": "-fatbin a.cu -o made -gencode=arch=compute_80,code=sm_80 -gencode=arch=compute_90,code=[sm_90,compute_90] --threads 2",
+    "PTX": "-ptx a.cu -o made --use_fast_math -arch=compute_90",
+    "a library": "-shared -Xcompiler -fPIC a.cu -o liba.so -arch=sm_90 -cudart=none -nodlink -Xlinker -s",
+    "with a list of headers": "-c a.cu -o a.o -arch=sm_90 -MD",
+    "with a list of headers elsewhere": "-c a.cu -o a.o -arch=sm_90 -MMD -MF temporary/list -MT target -MP",
+    "as flashinfer": "--generate-dependencies-with-compile --dependency-output a.o.d -Isecond -isystem first -D_X=1 -std=c++17 "
+                     "--threads=1 -use_fast_math --expt-relaxed-constexpr -gencode=arch=compute_90a,code=sm_90a -O3 -c a.cu -o a.o",
+    "as CMake": "-forward-unknown-to-host-compiler --options-file includes.rsp -fPIC -g -arch=sm_90 -MD -MT a.o -MF a.o.d -x cu -c a.cu -o a.o",
+    "with messages": "-c a.cu -o a.o -arch=sm_90 -Xptxas -v -DWARNED",
+}
+
+
+def files(place):
+    """Returns the mode and the contents of each file in the project, without the names of temporary files."""
+    return {str(file.relative_to(place)): (stat.filemode(file.stat().st_mode), TEMPORARY.sub(b"T", file.read_bytes()))
+            for file in place.rglob("*") if file.is_file()}
+
+
+@pytest.mark.parametrize("words", FORMS.values(), ids=FORMS)
+def test_files_messages_and_modes_are_those_of_nvcc(toolkit, words):
+    (toolkit.work / "includes.rsp").write_text("-Isecond -Ifirst\n")
+    (toolkit.work / "second/value.h").write_text("#define VALUE 1\n#ifdef WARNED\n#warning here\n#endif\n")
+    words = [*words.split(), "-Ifirst", "-Isecond"]
+    before = set(files(toolkit.work))
+
+    def all_of(run):
+        for name in set(files(toolkit.work)) - before:
+            (toolkit.work / name).unlink()
+        said = run(*words)
+        return said._replace(err=TEMPORARY.sub(b"T", TIME.sub(b"", said.err))), files(toolkit.work)
+
+    alone = all_of(toolkit.alone)
+    assert alone[0].status == 0, alone
+    assert all_of(toolkit.under_run) == alone
+    assert toolkit.report()["uncacheable_reason"] == toolkit.report()["refusal"] == ""
+    assert all_of(toolkit.under_run) == alone
+    assert (toolkit.report()["hits"], toolkit.report()["calls"]) == (1, 1)
+
+
+def test_existing_outputs_are_replaced_or_overwritten_as_by_nvcc(toolkit):
+    """The assembler removes an object first. Other programs keep the file and its mode."""
+    words = ["a.cu", "-Isecond", "-arch=sm_90"]
+
+    def all_of(run):
+        found = []
+        for form, name in (("-c", "a.o"), ("-cubin", "a.cubin"), ("-ptx", "a.ptx")):
+            output, link = toolkit.work / name, toolkit.work / "link"
+            for file in (output, link):
+                file.unlink(missing_ok=True)
+            output.write_bytes(b"x" * 100_000)
+            output.chmod(0o600)
+            os.link(output, link)
+            assert run(form, *words, "-o", name).status == 0
+            found.append((stat.filemode(output.stat().st_mode), output.stat().st_size, os.path.samefile(output, link)))
+            link.unlink()
+            output.rename(toolkit.work / "target")
+            output.symlink_to("target")
+            assert run(form, *words, "-o", name).status == 0
+            found.append((output.is_symlink(), (toolkit.work / "target").stat().st_size))
+            (toolkit.work / "target").unlink()
+        return found
+
+    alone = all_of(toolkit.alone)
+    assert [all_of(toolkit.launch), all_of(toolkit.launch)] == [alone, alone]
+
+
+def test_a_new_file_has_the_mode_that_the_umask_allows(toolkit):
+    assert toolkit.how() == "made"
+    for mask in (0o022, 0o077):
+        (toolkit.work / "a.o").unlink()
+        before = os.umask(mask)
+        try:
+            assert toolkit.how() == "hit"
+        finally:
+            os.umask(before)
+        assert stat.S_IMODE((toolkit.work / "a.o").stat().st_mode) == 0o666 & ~mask
+
+
+def test_an_error_is_passed_on_and_not_kept(toolkit, daemon):
+    (toolkit.work / "a.cu").write_text("#error no\n")
+    real = toolkit.alone()
+    assert real.status != 0 and b"#error no" in real.err
+    for _ in range(2):
+        assert toolkit.under_run() == real
+        assert toolkit.report()["failed"] == 1
+    assert daemon.stats()["deposits"] == 0
+
+
+def test_eight_concurrent_processes_run_nvcc_once(toolkit, daemon):
+    words = [*toolkit.words, *toolkit.gate()]
+    processes = [toolkit.start(*words) for _ in range(8)]
+    wait_for_waiters(daemon, 7)
+    wait_for(toolkit.stopped, "the only run of nvcc")
+    toolkit.passed()
+    assert [ended(process) for process in processes] == [(0, b"", b"")] * 8
+    assert not toolkit.stopped()
+    [user] = json.loads(daemon.cli("--json", "stats", "--by", "user").stdout)["rows"]
+    assert (user["deposits_made"], user["deposit_hits"]) == (1, 7)
+
+
+def test_a_killed_run_leaves_its_place_to_the_next_one(toolkit, daemon):
+    words = [*toolkit.words, *toolkit.gate()]
+    first = toolkit.start(*words)
+    wait_for(toolkit.stopped, "a run of nvcc")
+    second = toolkit.start(*words)
+    wait_for_waiters(daemon, 1)
+    first.kill()
+    toolkit.passed()  # the host compiler of the killed run goes on alone
+    assert first.wait() == -signal.SIGKILL
+    wait_for(toolkit.stopped, "the second run of nvcc")
+    toolkit.passed()
+    assert ended(second) == (0, b"", b"")
+    assert toolkit.how(*words) == "hit"
+
+
+@pytest.mark.parametrize("change", ["another text", "the same text", "a new header"])
+def test_a_run_whose_inputs_change_meanwhile_is_not_kept(toolkit, daemon, change):
+    running = toolkit.start(*toolkit.words, *toolkit.gate())
+    wait_for(toolkit.stopped, "a run of nvcc")
+    header = toolkit.work / ("first/value.h" if change == "a new header" else "second/value.h")
+    header.write_text("#define VALUE 2\n" if change == "another text" else "#define VALUE 1\n")
+    toolkit.passed()
+    assert ended(running).status == 0
+    assert daemon.stats()["deposits"] == 0
+
+
+REFUSED = {
+    "-E": "-E a.cu -o a.o", "-M": "-M a.cu -o a.o", "-keep": "-c a.cu -keep", "-dryrun": "-c a.cu -dryrun", "-time": "-c a.cu -time times",
+    "native": "-c a.cu -Xcompiler -march=native", "no source": "--version", "a phase": "-lib a.cu -o a.a", "time": "-c a.cu -DX=__TIME__",
+    "two phases": "-c -ptx a.cu", "an unknown option": "-c a.cu --no-such-option", "a quoted response file": "-optf quoted -c a.cu",
+    "an output that is no file": "-c a.cu -o /dev/null",
+}
+
+
+@pytest.mark.parametrize("words", REFUSED.values(), ids=REFUSED)
+def test_other_uses_are_left_to_nvcc_and_the_report_says_why(toolkit, daemon, words):
+    (toolkit.work / "quoted").write_text('-DX="a b"')
+    words = [*words.split(), "-Isecond", "-arch=sm_90"]
+    alone = toolkit.alone(*words)
+    said = toolkit.under_run(*words)
+    assert (said.status, TEMPORARY.sub(b"", said.out)) == (alone.status, TEMPORARY.sub(b"", alone.out))
+    assert toolkit.report()["forwarded"]["call not served"] >= 1
+    assert toolkit.report()["refusal"].startswith("nvcc: ")
+
+
+UNKEPT = {
+    "a header that asks for the time": ("second/value.h", "#define VALUE sizeof(__TIME__)\n", ""),
+    "a file written elsewhere": ("a.cu", "int f() { return 1; }\n", "-Xcompiler -fdump-tree-gimple"),
+}
+
+
+@pytest.mark.parametrize("file, text, more", UNKEPT.values(), ids=UNKEPT)
+def test_a_run_that_depends_on_more_or_leaves_more_is_not_kept(toolkit, daemon, file, text, more):
+    (toolkit.work / file).write_text(text)
+    for _ in range(2):
+        assert toolkit.how(*toolkit.words, *more.split()) not in ("made", "hit")
+
+
+def test_everything_that_decides_the_result_is_in_the_key(toolkit, directory):
+    made = [toolkit.how(), toolkit.how("-c", "a.cu", "-o", "b.o", *toolkit.words[4:]), toolkit.how(*toolkit.words, "-O1"),
+            toolkit.how(CPATH=str(directory)), toolkit.how(NVCC_APPEND_FLAGS="-DOTHER"), toolkit.how(PTXAS_FLAGS="-O1")]
+    assert made == ["made"] * 6
+    assert [toolkit.how(), toolkit.how(CPATH=str(directory)), toolkit.how(UNRELATED="1")] == ["hit"] * 3
+    (toolkit.work / "a.cu").write_text("int other;\n")
+    assert [toolkit.how(), toolkit.how()] == ["made", "hit"]
+
+
+def test_a_changed_part_of_nvcc_makes_a_miss(toolkit):
+    assert [toolkit.how(), toolkit.how()] == ["made", "hit"]
+    part = toolkit.root / "bin/cudafe++"
+    contents = part.read_bytes()
+    part.unlink()
+    part.write_bytes(contents + b"another release")
+    part.chmod(0o755)
+    assert [toolkit.how(), toolkit.how()] == ["made", "hit"]
+    profile = toolkit.root / "bin/nvcc.profile"
+    text = profile.read_text()
+    profile.unlink()
+    profile.write_text(text + "\nPTXAS_FLAGS += -O2\n")
+    assert toolkit.how() == "made"
+
+
+def test_the_oldest_of_many_states_is_replaced(toolkit, daemon):
+    states = 10
+    (toolkit.work / "a.cu").write_text("#include <value.h>\n")
+    for number in range(states):
+        (toolkit.work / "second/value.h").write_text(f"int value() {{ return {number}; }}\n")
+        assert toolkit.how() == "made"
+    assert toolkit.how() == "hit"
+    assert daemon.stats()["deposits"] == 8 + 1  # all states have the same run of ptxas
+
+
+def test_without_a_daemon_nvcc_runs(toolkit, daemon):
+    daemon.stop()
+    assert toolkit.launch() == toolkit.alone()
+    assert toolkit.under_run().status == 0
+    assert toolkit.report()["forwarded"]["no daemon"] == toolkit.report()["calls"]
+
+
+def test_a_script_is_not_served_as_nvcc(toolkit, daemon):
+    script = toolkit.directory / "nvcc"
+    script.write_text(f'#!/bin/sh\nexec {toolkit.nvcc} "$@"\n')
+    script.chmod(0o755)
+    assert ended(toolkit.start(program=script)).status == 0
+    assert daemon.stats()["deposits"] == 0
+
+
+@pytest.mark.parametrize("name", ["path", "bare name", "link"])
+def test_the_launcher_needs_no_run(toolkit, daemon, name):
+    environment = {"PATH": f"{toolkit.root}/bin:{toolkit.environment['PATH']}"}
+    link = toolkit.directory / "nvcc"
+    if name == "link":
+        link.symlink_to(STANDIN)
+        link.with_name("nvcc.real").symlink_to(toolkit.nvcc)
+    command = {"path": [STANDIN, toolkit.nvcc], "bare name": [STANDIN, "nvcc"], "link": [link]}[name]
+    for _ in range(2):
+        assert ended(toolkit.start_words([*command, *toolkit.words], **environment)) == (0, b"", b"")
+    stats = daemon.stats()
+    assert (stats["deposits"], stats["deposit_hits_total"]) == (1, 1)
