@@ -123,6 +123,11 @@ std::optional<Digest> DigestOf(const std::string& path, off_t size) {
   return Sha256(*contents);
 }
 
+/// Returns the number of bytes at the front that are equal.
+size_t SharedFront(std::string_view one, std::string_view other) {
+  return static_cast<size_t>(std::ranges::mismatch(one, other).in1 - one.begin());
+}
+
 /// Makes the entries of one closure.
 class Builder {
  public:
@@ -311,13 +316,11 @@ bool Closure::Holds(const UserCache& facts) const {
 }
 
 void Closure::Encode(ByteWriter* writer) const {
-  constexpr size_t kMostShared = UINT16_MAX;
   writer->Count(entries_.size());
   std::string_view before;
   for (const Entry& entry : entries_) {
     const std::string_view name = entry.name;
-    const auto first = std::ranges::mismatch(before, name).in1;
-    const size_t shared = std::min(static_cast<size_t>(first - before.begin()), kMostShared);
+    const size_t shared = SharedFront(before, name);
     writer->Put(static_cast<uint16_t>(shared)).Text(name.substr(shared)).Put(entry.kind);
     if (entry.kind == Kind::kFile) writer->Put(entry.executable).Bytes(entry.digest.View());
     if (entry.kind == Kind::kReal) writer->Text(std::string_view(entry.real));
@@ -338,9 +341,11 @@ Closure Closure::Decode(ByteReader* reader) {
     const std::string_view rest = reader->Text();
     if (shared > name.size() || shared + rest.size() > kMostName) reader->Fail();
     if (!reader->ok()) break;
+    const std::string before = name;
     name.resize(shared);
     name += rest;
     names += name.size();
+    if (SharedFront(before, name) != shared) reader->Fail();  // a closure has one encoding
     if (names > kMostNames || name.empty() || name[0] != '/' ||
         name.find('\0') != std::string::npos)
       reader->Fail();

@@ -1,0 +1,213 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/nvcc/closure.h"
+
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <cerrno>
+#include <filesystem>
+
+#include "base/files/file_stamp.h"
+#include "client/nvcc/kept_step.h"
+#include "tests/support/temporary_directory.h"
+
+namespace cccl_cache::nvcc::closure_test {
+namespace {
+
+namespace fs = std::filesystem;
+using daemon::TemporaryDirectory;
+
+constexpr int64_t kHour = 3'600'000'000'000;
+
+/// A directory with a header, and a trace that begins an hour after its last change.
+struct Scene {
+  TemporaryDirectory directory;
+  std::string header = directory.Write("some/a.h", "int a;");
+  Trace trace;
+  std::vector<std::string> outputs;
+  std::map<std::string, Digest> before;
+  int64_t begin_ns = FileTimeNow() + kHour;
+
+  [[nodiscard]] std::variant<Closure, std::string> Build() const {
+    return Closure::Of(trace, outputs, before, begin_ns);
+  }
+  [[nodiscard]] bool Keeps() const { return std::holds_alternative<Closure>(Build()); }
+  [[nodiscard]] Closure Built() const { return std::get<Closure>(Build()); }
+};
+
+const UserCache kNoFacts("", 0);
+
+Use Found() { return {.looks = {0}, .resolved = {}}; }
+Use Missing() { return {.looks = {ENOENT}, .resolved = {}}; }
+
+TEST_CASE("a closure holds until the contents of a file change") {
+  Scene scene;
+  scene.trace.uses[scene.header] = Found();
+  const Closure closure = scene.Built();
+  CHECK(closure.Holds(kNoFacts));
+  scene.directory.Write("some/a.h", "int b;");
+  CHECK_FALSE(closure.Holds(kNoFacts));
+  scene.directory.Write("some/a.h", "int a;");
+  CHECK(closure.Holds(kNoFacts));
+  fs::permissions(scene.header, fs::perms::owner_exec, fs::perm_options::add);
+  CHECK_FALSE(closure.Holds(kNoFacts));
+  fs::remove(scene.header);
+  CHECK_FALSE(closure.Holds(kNoFacts));
+}
+
+TEST_CASE("a closure holds until a name that was looked up in vain is there") {
+  Scene scene;
+  scene.trace.uses[scene.directory / "some/b.h"] = Missing();
+  scene.trace.uses[scene.directory / "other/b.h"] = Missing();
+  scene.trace.uses[scene.directory / "other/more/b.h"] = Missing();
+  const Closure closure = scene.Built();
+  CHECK(closure.Holds(kNoFacts));
+  fs::create_directories(scene.directory / "other/more");
+  CHECK(closure.Holds(kNoFacts));
+  scene.directory.Write("other/more/b.h", "");
+  CHECK_FALSE(closure.Holds(kNoFacts));
+}
+
+TEST_CASE("a closure holds until a link leads elsewhere, also to equal contents") {
+  Scene scene;
+  const std::string link = scene.directory / "link";
+  fs::create_symlink(scene.directory / "some", link);
+  scene.trace.uses[link + "/a.h"] = {.looks = {0}, .resolved = {scene.header}};
+  const Closure closure = scene.Built();
+  CHECK(closure.Holds(kNoFacts));
+  fs::remove(link);
+  scene.directory.Write("other/a.h", "int a;");
+  fs::create_symlink(scene.directory / "other", link);
+  CHECK_FALSE(closure.Holds(kNoFacts));
+}
+
+TEST_CASE("a directory may get other names, but must stay a directory") {
+  Scene scene;
+  scene.trace.uses[scene.directory / "some"] = Found();
+  const Closure closure = scene.Built();
+  scene.directory.Write("some/b.h", "");
+  CHECK(closure.Holds(kNoFacts));
+  fs::remove_all(scene.directory / "some");
+  CHECK_FALSE(closure.Holds(kNoFacts));
+  scene.directory.Write("some", "");
+  CHECK_FALSE(closure.Holds(kNoFacts));
+}
+
+TEST_CASE("a run with an incomplete trace is not kept") {
+  Scene scene;
+  scene.trace.gap = "a program was not recorded";
+  CHECK(std::get<std::string>(scene.Build()) == scene.trace.gap);
+}
+
+TEST_CASE(
+    "a file that changes during the run is not kept, unless its digest is the one from before") {
+  Scene scene;
+  scene.begin_ns -= 2 * kHour;
+  scene.trace.uses[scene.header] = Found();
+  CHECK_FALSE(scene.Keeps());
+  scene.before[scene.header] = Sha256("int b;");
+  CHECK_FALSE(scene.Keeps());
+  scene.before[scene.header] = Sha256("int a;");
+  CHECK(scene.Keeps());
+}
+
+TEST_CASE("a name that appears or vanishes during the run is not kept") {
+  Scene scene;
+  scene.trace.uses[scene.header] = Missing();
+  CHECK_FALSE(scene.Keeps());
+  scene.trace.uses[scene.header] = {.looks = {0, ENOENT}, .resolved = {}};
+  CHECK_FALSE(scene.Keeps());
+  fs::remove(scene.header);
+  scene.trace.uses[scene.header] = Found();
+  CHECK_FALSE(scene.Keeps());
+}
+
+TEST_CASE("a run may write its outputs and files that are gone, and nothing else") {
+  Scene scene;
+  const Use made{.looks = {}, .resolved = {}, .made = true};
+  scene.trace.uses[scene.directory / "some/temporary"] = made;
+  scene.trace.uses[scene.directory / "some/a.o"] = made;
+  CHECK(scene.Keeps());
+  scene.directory.Write("some/a.o", "");
+  CHECK_FALSE(scene.Keeps());
+  scene.outputs = {scene.directory / "some/../some/a.o"};
+  CHECK(scene.Keeps());
+  scene.directory.Write("some/temporary", "");
+  CHECK_FALSE(scene.Keeps());
+}
+
+TEST_CASE("a run that removes or changes a file that it did not make is not kept") {
+  Scene scene;
+  const std::string other = scene.directory / "some/b.h";
+  scene.trace.uses[other] = {.looks = {}, .resolved = {}, .removed = true};
+  CHECK_FALSE(scene.Keeps());
+  scene.outputs = {other};
+  CHECK(scene.Keeps());
+  scene.trace.uses[other] = {.looks = {}, .resolved = {}, .changed = true};
+  CHECK_FALSE(scene.Keeps());
+}
+
+TEST_CASE(
+    "a run that reads the names in a directory is not kept, unless its temporary files are there") {
+  Scene scene;
+  scene.trace.uses[scene.directory / "some"] = {.looks = {0}, .resolved = {}, .listed = true};
+  CHECK_FALSE(scene.Keeps());
+  scene.trace.uses[scene.directory / "some/temporary"] = {
+      .looks = {}, .resolved = {}, .made = true};
+  CHECK(scene.Keeps());
+}
+
+TEST_CASE("a text that asks for the time is not kept, and a program that has these words is") {
+  Scene scene;
+  scene.trace.uses[scene.header] = Found();
+  for (const char* token : {"__DATE__", "__TIME__", "__TIMESTAMP__"}) {
+    scene.directory.Write("some/a.h", std::string("auto a = ") + token);
+    CHECK_FALSE(scene.Keeps());
+    scene.directory.Write("some/a.h", std::string("\177ELF") + token);
+    CHECK(scene.Keeps());
+  }
+}
+
+TEST_CASE("a kept run is decoded as it was encoded, and damaged bytes are refused") {
+  Scene scene;
+  scene.trace.uses[scene.header] = {.looks = {0}, .resolved = {scene.header}};
+  scene.trace.uses[scene.directory / "some"] = Found();
+  scene.trace.uses[scene.directory / "absent"] = Missing();
+  KeptStep step{.made_s = 1,
+                .took_us = 2,
+                .closure = scene.Built(),
+                .products = {{"a.o", true, "object"}, {"a.d", false, ""}},
+                .out = "out",
+                .err = "err"};
+  const std::string bytes = step.Encode();
+  const auto decoded = KeptStep::Decode(bytes);
+  REQUIRE(decoded);
+  CHECK(decoded->closure == step.closure);
+  CHECK(decoded->closure.Holds(kNoFacts));
+  CHECK(decoded->made_s == 1);
+  CHECK(decoded->took_us == 2);
+  CHECK(decoded->products[0].path == "a.o");
+  CHECK(decoded->products[0].executable);
+  CHECK(decoded->products[0].contents == "object");
+  CHECK(decoded->products.size() == 2);
+  CHECK(decoded->out == "out");
+  CHECK(decoded->err == "err");
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    CHECK_FALSE(KeptStep::Decode(std::string_view(bytes).substr(0, size)));
+  }
+  CHECK_FALSE(KeptStep::Decode(bytes + '\0'));
+}
+
+TEST_CASE("a kept run writes only outputs of the step") {
+  TemporaryDirectory directory;
+  const std::string path = directory / "a.o";
+  const KeptStep kept{.products = {{path, true, "object"}}, .out = "", .err = ""};
+  CHECK_FALSE(kept.Replay({.sources = {}, .outputs = {{directory / "b.o"}}, .read_words = ""}));
+  CHECK_FALSE(fs::exists(path));
+  CHECK(kept.Replay({.sources = {}, .outputs = {{path}}, .read_words = ""}));
+  CHECK((fs::status(path).permissions() & fs::perms::owner_exec) != fs::perms::none);
+}
+
+}  // namespace
+}  // namespace cccl_cache::nvcc::closure_test

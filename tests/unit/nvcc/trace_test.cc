@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/nvcc/trace.h"
+
+#include <catch2/catch.hpp>
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "client/nvcc/record.h"
+
+namespace cccl_cache::nvcc::trace_test {
+namespace {
+
+/// Records as the recorder writes them.
+class Records {
+ public:
+  Records& Add(RecordKind kind, const std::string& text, int error = 0) {
+    std::string bytes(SizeOfRecord(text.size()), '\0');
+    auto* const record = reinterpret_cast<Record*>(bytes.data());
+    record->written = 1;
+    record->size = static_cast<uint32_t>(text.size());
+    record->kind = kind;
+    record->error = error;
+    text.copy(bytes.data() + sizeof(Record), text.size());
+    bytes_ += bytes;
+    return *this;
+  }
+  [[nodiscard]] std::string Bytes(uint64_t unwritten = 0, uint32_t lost = 0) const {
+    RecordHead head{.used = bytes_.size() + unwritten, .lost = lost, .reserved = 0};
+    std::string bytes(reinterpret_cast<const char*>(&head), sizeof(head));
+    return bytes + bytes_ + std::string(unwritten, '\0');
+  }
+  [[nodiscard]] Trace Read() const { return ReadTrace(Bytes(), "/work"); }
+
+ private:
+  std::string bytes_;
+};
+
+TEST_CASE("names are absolute, and have the results of all look-ups") {
+  const Trace trace = Records()
+                          .Add(RecordKind::kBegin, "/bin/nvcc")
+                          .Add(RecordKind::kLook, "a.h", ENOENT)
+                          .Add(RecordKind::kLook, "/usr/a.h")
+                          .Add(RecordKind::kLook, "a.h", EACCES)
+                          .Add(RecordKind::kResolve, std::string("/usr/b.h\0/c.h", 13))
+                          .Read();
+  CHECK(trace.gap.empty());
+  CHECK(trace.uses.at("/work/a.h").looks == std::set<int>{ENOENT, EACCES});
+  CHECK(trace.uses.at("/usr/a.h").looks == std::set<int>{0});
+  CHECK(trace.uses.at("/usr/b.h").resolved == std::set<std::string>{"/c.h"});
+}
+
+TEST_CASE("a look-up of a file that the run has made is none of an input") {
+  const Trace trace = Records()
+                          .Add(RecordKind::kBegin, "/bin/nvcc")
+                          .Add(RecordKind::kLook, "a.o", ENOENT)
+                          .Add(RecordKind::kMake, "a.o")
+                          .Add(RecordKind::kLook, "a.o")
+                          .Add(RecordKind::kRemove, "a.o")
+                          .Read();
+  const Use& use = trace.uses.at("/work/a.o");
+  CHECK(use.looks == std::set<int>{ENOENT});
+  CHECK(use.made);
+  CHECK_FALSE(use.removed);
+}
+
+TEST_CASE("a program that started without the recorder is a gap") {
+  const auto started = [](RecordKind kind) {
+    return Records().Add(RecordKind::kBegin, "/bin/nvcc").Add(kind, "/bin/as");
+  };
+  CHECK_FALSE(started(RecordKind::kExec).Read().gap.empty());
+  CHECK_FALSE(started(RecordKind::kStart).Read().gap.empty());
+  CHECK(started(RecordKind::kExec).Add(RecordKind::kBegin, "/bin/as").Read().gap.empty());
+  CHECK(started(RecordKind::kExec).Add(RecordKind::kExecFailed, "/bin/as", 2).Read().gap.empty());
+  CHECK_FALSE(Records().Read().gap.empty());
+}
+
+TEST_CASE("a call that can't be recorded is a gap, and is named") {
+  const Trace trace =
+      Records().Add(RecordKind::kBegin, "/nvcc").Add(RecordKind::kLost, "chdir").Read();
+  CHECK(trace.gap.find("chdir()") != std::string::npos);
+}
+
+TEST_CASE("records that are damaged, incomplete or too many are a gap") {
+  const Records records = Records().Add(RecordKind::kBegin, "/bin/nvcc");
+  const std::string bytes = records.Bytes();
+  CHECK(ReadTrace(bytes, "/work").gap.empty());
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    CHECK_FALSE(ReadTrace(std::string_view(bytes).substr(0, size), "/work").gap.empty());
+  }
+  CHECK_FALSE(ReadTrace(records.Bytes(sizeof(Record)), "/work").gap.empty());
+  CHECK_FALSE(ReadTrace(records.Bytes(0, 1), "/work").gap.empty());
+}
+
+}  // namespace
+}  // namespace cccl_cache::nvcc::trace_test
