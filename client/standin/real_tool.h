@@ -43,8 +43,8 @@ class RealTool {
   [[nodiscard]] std::optional<RealTool> With(const Tool& tool) const;
 
   /// Returns the same tool, for a tool that finds its parts by the first argument, as nvcc does. If
-  /// the tool was found at `started`, it gets the caller's first argument, and otherwise the path at
-  /// which it was found, without symlinks being resolved.
+  /// the tool was found at `started`, it gets the caller's first argument, and otherwise the path
+  /// at which it was found, without symlinks being resolved.
   [[nodiscard]] RealTool AsCalled(const std::string& started) const;
 
   /// Returns the state of the tool's files. None if a file can't be read or is neither an ELF file

@@ -41,7 +41,7 @@ def test_one_wheel_serves_every_python():
     assert "cccl_cache/py.typed" in names
     libraries = {name for name in names if ".so" in name}
     assert {name for name in libraries if name.count("/") < 2} == {"cccl_cache/libcccl_cache.so.1"}
-    loaded = {"cccl_cache/cccl-cached/libcccl_cache_audit.so", "cccl_cache/cccl-cached/libcccl_cache_exec.so"}
+    loaded = {f"cccl_cache/cccl-cached/libcccl_cache_{name}.so" for name in ("audit", "exec", "record")}
     assert loaded <= libraries and "cccl_cache/cccl-cached/nvrtc-13.0/libnvrtc.so.13" in libraries
     assert wheel.stat().st_size < 15_000_000
 
@@ -49,7 +49,8 @@ def test_one_wheel_serves_every_python():
 def test_the_wheel_contains_programs_and_licences():
     [wheel] = (PLACE / "repaired").glob("*.whl")
     with zipfile.ZipFile(wheel) as contents:
-        for program in ("cccl-cache-cli", "cccl-cache-compile", "cccl-cached-worker", "cccl-cached/cccl-cache-ptxas"):
+        for program in ("cccl-cache-cli", "cccl-cache-compile", "cccl-cached-worker", "cccl-cached/cccl-cache-ptxas",
+                        "cccl-cached/cccl-cache-nvcc"):
             assert contents.getinfo(f"cccl_cache/{program}").external_attr >> 16 & 0o111 == 0o111
         licences = {name.rsplit("/", 1)[1]: contents.read(name).decode() for name in contents.namelist()
                     if ".dist-info/licenses/" in name and not name.endswith("/")}
