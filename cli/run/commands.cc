@@ -254,8 +254,8 @@ void AddRunOptions(CLI::App* command, RunOptions* options) {
 void AddRunCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
   CLI::App* command = app->add_subcommand(
       "run",
-      "Run an unchanged program so that its calls of NVRTC, nvJitLink and libNVVM, and its ptxas "
-      "and tileiras, go to the daemon");
+      "Run an unchanged program so that its calls of NVRTC, nvJitLink and libNVVM, and its nvcc, "
+      "ptxas and tileiras, go to the daemon");
   command->group("Programs");
   const auto options = std::make_shared<RunOptions>();
   AddWhenParsed(command, common, [command, options] {

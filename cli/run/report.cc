@@ -172,7 +172,7 @@ std::string HowTheyEnded(const RunCounts& counts) {
 std::string Verdict(const RunCounts& counts) {
   if (counts.calls == 0) {
     return "this program compiled nothing that `run` serves: NVRTC, nvJitLink and libNVVM in "
-           "shared libraries, ptxas, tileiras. Why: docs/troubleshooting.md, question 3";
+           "shared libraries, nvcc, ptxas, tileiras. Why: docs/troubleshooting.md, question 3";
   }
   if (Forwarded(counts) == counts.calls) {
     return "not cached: " + OfAll(counts.calls, counts) + " (" + Seconds(counts.call_us) +

@@ -59,7 +59,7 @@ TEMPORARY = re.compile(rb"tmpxft_[0-9a-f]{8}_[0-9a-f]{8}-\d+|cc[0-9A-Za-z]{6}\.o
 FORMS = {
     "an object": "-c a.cu -o a.o -arch=sm_90",
     "an object by its default name": "-c a.cu -arch=sm_90",
-    "relocatable": "-dc a.cu -o a.o -gencode arch=compute_90,code=sm_90 -O3 -std=c++17 -g -lineinfo",
+    "relocatable": "-dc a.cu -o a.o -gencode arch=compute_90,code=sm_90 -O3 -std=c++17 -lineinfo",
     "a cubin": "-cubin a.cu -arch=sm_90",
     "a cubin in another directory": "--cubin -arch sm_90 -odir temporary a.cu",
     "a fatbin of two architectures": "-fatbin a.cu -o made -gencode=arch=compute_80,code=sm_80 -gencode=arch=compute_90,code=[sm_90,compute_90] --threads 2",
@@ -69,7 +69,7 @@ FORMS = {
     "with a list of headers elsewhere": "-c a.cu -o a.o -arch=sm_90 -MMD -MF temporary/list -MT target -MP",
     "as flashinfer": "--generate-dependencies-with-compile --dependency-output a.o.d -Isecond -isystem first -D_X=1 -std=c++17 "
                      "--threads=1 -use_fast_math --expt-relaxed-constexpr -gencode=arch=compute_90a,code=sm_90a -O3 -c a.cu -o a.o",
-    "as CMake": "-forward-unknown-to-host-compiler --options-file includes.rsp -fPIC -g -arch=sm_90 -MD -MT a.o -MF a.o.d -x cu -c a.cu -o a.o",
+    "as CMake": "-forward-unknown-to-host-compiler --options-file includes.rsp -fPIC -arch=sm_90 -MD -MT a.o -MF a.o.d -x cu -c a.cu -o a.o",
     "with messages": "-c a.cu -o a.o -arch=sm_90 -Xptxas -v -DWARNED",
 }
 
