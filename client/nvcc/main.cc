@@ -25,6 +25,7 @@
 #include "base/files/file_stamp.h"
 #include "base/files/whole_file.h"
 #include "client/interpose/report.h"
+#include "client/interpose/wait.h"
 #include "client/nvcc/closure.h"
 #include "client/nvcc/command_line.h"
 #include "client/nvcc/kept_step.h"
@@ -43,6 +44,7 @@ using cccl_cache::DepositKey;
 using cccl_cache::Digest;
 using cccl_cache::FileDescriptor;
 using cccl_cache::FileTimeNow;
+using cccl_cache::Hasher;
 using cccl_cache::Lease;
 using cccl_cache::ReadAll;
 using cccl_cache::Sha256;
@@ -66,26 +68,20 @@ constexpr uint8_t kMostClosures = 8;
 /// The status of nvcc as from waitpid(), or the reason why nvcc must run without the cache.
 using Served = std::variant<int, Reason>;
 
-/// A run that may be served: its parts that are in the key, and the files that it may write.
+/// A run that may be served.
 struct Command {
   Step step;
-  std::string tool;                       ///< path and digest of nvcc
-  std::string words;                      ///< each with a NUL behind it
-  std::string variables;                  ///< as from ReadVariables()
+  /// Digest of all that decides the run and is known before it: nvcc, the words, the environment,
+  /// the working directory and the sources.
+  Digest digest;
   std::string directory;                  ///< the working directory
-  std::string digests;                    ///< of the sources, in their order
   std::map<std::string, Digest> sources;  ///< by absolute name
 
-  /// Returns the key of one of the results. The command must outlive it.
+  /// Returns the key of one of the results. The command and the number must outlive it.
   [[nodiscard]] DepositKey Key(const uint8_t& number) const {
     return {.name_space = "cccl.nvcc",
             .fields = {{"format", "1"},
-                       {"tool", tool},
-                       {"words", words},
-                       {"read words", step.read_words},
-                       {"environment", variables},
-                       {"directory", directory},
-                       {"sources", digests},
+                       {"command", digest.View()},
                        {"number", {reinterpret_cast<const char*>(&number), sizeof(number)}}}};
   }
   [[nodiscard]] std::string Absolute(const std::string& path) const {
@@ -93,7 +89,7 @@ struct Command {
   }
 };
 
-/// A program's own file, opened if it is a regular one.
+/// Returns the contents of a regular file; none for another file.
 std::optional<std::string> ReadRegular(const std::string& path, bool* executable = nullptr) {
   const FileDescriptor file(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   struct stat status;
@@ -140,19 +136,24 @@ std::variant<Command, Refusal> ReadCommand(const RealTool& tool, const std::stri
   if (directory == nullptr) return Refusal{"no working directory"};
   command.directory = directory;
   free(directory);
+  Hasher hasher;
   for (const std::string& source : command.step.sources) {
     const auto text = ReadRegular(source);
     if (!text) return Refusal{"source " + source};
     const Digest digest = Sha256(*text);
-    command.digests += digest.View();
+    hasher.AppendValue("source", digest.View());
     command.sources.emplace(command.Absolute(source), digest);
   }
   const auto stamp = tool.Look();
   const auto identity = stamp ? tool.Identify(*stamp) : std::nullopt;
   if (!identity) return Refusal{"nvcc is no program"};
-  command.tool = path + '\0' + *identity;
-  for (const std::string& word : words) command.words.append(word).push_back('\0');
-  command.variables = ReadVariables(environ);
+  hasher.AppendValue("path", path);
+  hasher.AppendValue("tool", *identity);
+  for (const std::string& word : words) hasher.AppendValue("word", word);
+  hasher.AppendValue("read words", command.step.read_words);
+  hasher.AppendValue("variables", ReadVariables(environ));
+  hasher.AppendValue("directory", command.directory);
+  command.digest = hasher.Finish();
   return command;
 }
 
@@ -212,6 +213,9 @@ Served Make(const RealTool& tool, const Command& command, Lease* lease, char** a
   std::optional<Ending> ending;
   {
     const Recording::Environment environment(*recording, recorder);
+    // A step waits for no other process. If 64 processes hold leases of whole runs, the daemon
+    // grants no more leases, and their steps would wait for each other.
+    setenv(cccl_cache::interpose::kWaitVariable, "0", 1);
     ending = tool.Run(arguments);
   }
   if (!ending) return Reason::kNotServed;

@@ -76,7 +76,9 @@ LAYERS = {
     # digests of files.
     "client/interpose": ("client/include/", "client/src/transport/", "client/src/calls/file_digest.h"),
     "client/standin": ("client/interpose/report.h", "client/interpose/wait.h", "client/src/calls/file_digest.h"),
-    "client/nvcc": ("client/interpose/report.h", "client/standin/", "client/src/calls/file_digest.h"),
+    "client/nvcc": (
+        "client/interpose/report.h", "client/interpose/wait.h", "client/standin/", "client/src/calls/file_digest.h",
+    ),
     "client": (),
     # The counts of the stand-ins, and their list.
     "cli": ("client/interpose/report.h", "client/interpose/level.h", "client/interpose/wait.h"),

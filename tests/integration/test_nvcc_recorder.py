@@ -1,0 +1,137 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""The library that records what nvcc's programs look up."""
+
+import errno
+import os
+import pathlib
+import struct
+import subprocess
+
+import pytest
+from places import PLACES
+
+SOURCE = pathlib.Path(__file__).with_name("recorded_calls.c")
+LIBRARY = pathlib.Path(PLACES.standin).with_name("libcccl_cache_record.so")
+BEGIN, EXEC, EXEC_FAILED, START, LOOK, RESOLVE, LIST, MAKE, CHANGE, REMOVE, LOST = range(11)
+SIZE = 256 << 20
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    program = tmp_path_factory.mktemp("recorder") / "recorded_calls"
+    subprocess.run(["cc", "-w", SOURCE, "-o", program], check=True)
+    return program
+
+
+@pytest.fixture
+def record(program, directory):
+    (directory / "there").write_text("")
+    (directory / "folder").mkdir()
+    (directory / "link").symlink_to("there")
+    records = directory / "records"
+
+    def record(function, path, **environment):
+        """Returns the records of one call as (kind, text, errno), without those of libraries."""
+        with open(records, "wb") as file:
+            file.truncate(SIZE)
+        subprocess.run([program, function, path], cwd=directory, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                       env={"PATH": os.environ["PATH"], "LD_PRELOAD": str(LIBRARY),
+                            "CCCL_CACHE_NVCC_RECORD": str(records), **environment})
+        with open(records, "rb") as file:
+            head = file.read(16)
+            used, lost, _ = struct.unpack("<QII", head)
+            written = file.read(used)
+        assert lost == 0
+        found, at = [], 0
+        while at < used:
+            complete, size, kind, error = struct.unpack_from("<IIBxxxi", written, at)
+            assert complete == 1
+            text = written[at + 16:at + 16 + size].decode()
+            if ".so" not in text:
+                found.append((kind, text, error))
+            at += (16 + size + 7) // 8 * 8
+        return found
+
+    return record
+
+
+LOOKS = ["open", "open64", "openat", "openat64", "fopen", "fopen64", "freopen", "stat", "lstat", "fstatat", "statx", "access",
+         "eaccess", "faccessat"]
+
+
+@pytest.mark.parametrize("function", LOOKS)
+def test_a_look_up_is_recorded_whether_it_finds_a_file_or_not(record, function):
+    assert record(function, "there")[1:] == [(LOOK, "there", 0)]
+    assert record(function, "missing")[1:] == [(LOOK, "missing", errno.ENOENT)]
+    assert record(function, "there/below")[1:] == [(LOOK, "there/below", errno.ENOTDIR)]
+
+
+@pytest.mark.parametrize("function, path, kind", [
+    ("opendir", "folder", LIST), ("scandir", "folder", LIST), ("write", "new", MAKE), ("creat", "there", MAKE),
+    ("fopen_write", "there", MAKE), ("fopen_append", "there", CHANGE), ("update", "there", CHANGE), ("mkdir", "new", MAKE),
+    ("chmod", "there", CHANGE), ("truncate", "there", CHANGE), ("utime", "there", CHANGE), ("utimes", "there", CHANGE),
+    ("unlink", "there", REMOVE), ("remove", "there", REMOVE), ("rmdir", "folder", REMOVE), ("symlink", "new", MAKE),
+])
+def test_a_change_is_recorded_and_a_failed_one_is_a_look_up(record, function, path, kind):
+    assert record(function, path)[1:] == [(kind, path, 0)]
+    if function != "symlink":
+        [(failed, _, error)] = record(function, "missing/below")[1:]
+        assert (failed, error) == (LOOK, errno.ENOENT)
+
+
+def test_a_temporary_file_is_recorded_under_the_name_that_it_got(record, directory):
+    for function in ("mkstemp", "mkdtemp"):
+        [(kind, name, _)] = record(function, "temporary")[1:]
+        assert kind == MAKE and (directory / name).exists()
+
+
+def test_both_names_of_a_renamed_or_linked_file_are_recorded(record):
+    assert record("link", "second")[1:] == [(CHANGE, "there", 0), (MAKE, "second", 0)]
+    assert record("rename", "there")[1:] == [(REMOVE, "there", 0), (MAKE, "renamed", 0)]
+
+
+@pytest.mark.parametrize("function", ["realpath", "canonicalize_file_name"])
+def test_a_real_name_is_recorded(record, directory, function):
+    assert record(function, "link")[1:] == [(RESOLVE, f"link\0{directory}/there", 0)]
+    assert record(function, "missing")[1:] == [(LOOK, "missing", errno.ENOENT)]
+
+
+def test_the_text_of_a_link_is_recorded(record):
+    assert record("readlink", "link")[1:] == [(RESOLVE, "link\0there", 0)]
+    assert record("readlink", "there")[1:] == [(LOOK, "there", 0)]
+
+
+def test_a_change_of_the_working_directory_is_a_gap(record):
+    assert (LOST, "chdir", 0) in record("chdir", "folder")
+
+
+@pytest.mark.parametrize("function", ["execv", "execl"])
+def test_a_program_begins_where_it_is_started(record, program, function):
+    assert record(function, "/bin/true") == [(BEGIN, str(program), 0), (EXEC, "/bin/true", 0), (BEGIN, "/bin/true", 0)]
+    assert record(function, "missing")[1:] == [(EXEC, "missing", 0), (EXEC_FAILED, "missing", errno.ENOENT)]
+
+
+def test_a_search_in_path_is_recorded_up_to_the_program(record, directory):
+    (directory / "bin").mkdir()
+    (directory / "bin/tool").symlink_to("/bin/true")
+    found = record("execvp", "tool", PATH=f"/nowhere:{directory}/bin:/usr/bin")
+    assert found[1:3] == [(LOOK, "/nowhere/tool", errno.ENOENT), (LOOK, f"{directory}/bin/tool", 0)]
+    assert [kind for kind, _, _ in found[3:]] == [EXEC, BEGIN]
+
+
+@pytest.mark.parametrize("function, path", [("posix_spawn", "/bin/true"), ("system", "exit 0"), ("popen", "exit 0")])
+def test_a_child_begins_once_for_each_start(record, function, path):
+    kinds = [kind for kind, _, _ in record(function, path)]
+    assert (kinds.count(START), kinds.count(BEGIN)) == (1, 2)
+
+
+def test_a_program_without_the_recorder_does_not_begin(record):
+    kinds = [kind for kind, _, _ in record("emptied", "/bin/true")]
+    assert (kinds.count(EXEC), kinds.count(BEGIN)) == (1, 1)
+
+
+def test_the_loaders_search_for_libraries_is_recorded(record, directory):
+    records = directory / "records"
+    record("stat", "there", LD_LIBRARY_PATH=f"{directory}/folder")
+    assert f"{directory}/folder/libc.so.6".encode() in records.read_bytes()[:100_000]
