@@ -80,6 +80,7 @@ class Parser {
         return Refused(reason);
       }
     }
+    if (std::string_view reason = passed_.RefusalOfEnd(); !reason.empty()) return Refused(reason);
     return std::move(parsed_);
   }
 
@@ -156,7 +157,10 @@ constexpr std::string_view kFrontEndReason =
     "options of the C++ front end can read and write files; only --diag_suppress, --diag_error, "
     "--diag_warning, --diag_remark and --diag_default with error numbers are passed on; use the "
     "compiler's own option (--diag-suppress=...)";
-constexpr std::string_view kOptimizerReason = "LLVM's own options can write files; leave it out";
+constexpr std::string_view kOptimizerReason =
+    "LLVM's own options can write files; leave it out (only -disable-SCCPPass, "
+    "-do-base-address-strength-reduce=N, -alias-set-saturation-threshold=N and "
+    "-full-inst-combine=N are passed on)";
 
 /// Those options of ptxas, also undocumented ones, whose value is the name of a file. Without
 /// dashes; measured with ptxas 13.0.
@@ -217,10 +221,28 @@ constexpr std::string_view kAssemblerValueOptions[] = {"--Ofast-compile",
 constexpr std::string_view kFrontEndOptions[] = {
     "--diag_suppress", "--diag_error", "--diag_warning", "--diag_remark", "--diag_default"};
 
+/// The argument for libNVVM after which the next one is an option of LLVM's optimizer.
+constexpr std::string_view kLlvmOption = "-Xopt";
+/// The options of LLVM that are passed on: cuDNN uses them, and they turn a pass on or off or limit
+/// it.
+constexpr std::string_view kLlvmFlag = "-disable-SCCPPass";
+constexpr std::string_view kLlvmNumbers[] = {
+    "-do-base-address-strength-reduce", "-alias-set-saturation-threshold", "-full-inst-combine"};
+
 constexpr std::string_view kSeparators = " \t\n\v\f\r,;\"'";
 
 bool Contains(std::span<const std::string_view> list, std::string_view text) {
   return std::find(list.begin(), list.end(), text) != list.end();
+}
+
+bool IsHarmlessForLlvm(std::string_view value) {
+  constexpr size_t kMaxDigits = 9;
+  const size_t equals = value.find('=');
+  if (equals == std::string_view::npos) return value == kLlvmFlag;
+  const std::string_view number = value.substr(equals + 1);
+  return Contains(kLlvmNumbers, value.substr(0, equals)) && !number.empty() &&
+         number.size() <= kMaxDigits &&
+         number.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 bool NamesAssemblerFile(std::string_view word) {
@@ -265,9 +287,13 @@ std::string_view PassedOptions::Refusal(OptionReceiver receiver, std::string_vie
                                                                             : kFrontEndReason;
     }
     case OptionReceiver::kOptimizer:
-      return value.find("-X") != std::string_view::npos ? kOptimizerReason : std::string_view{};
+      return OptimizerRefusal(value);
   }
   return {};
+}
+
+std::string_view PassedOptions::RefusalOfEnd() const {
+  return optimizer_awaits_value_ ? kOptimizerReason : std::string_view{};
 }
 
 void AppendWords(std::string_view text, std::vector<std::string>* options) {
@@ -278,6 +304,14 @@ void AppendWords(std::string_view text, std::vector<std::string>* options) {
     options->emplace_back(text.substr(begin, end - begin));
     text.remove_prefix(end);
   }
+}
+
+std::string_view PassedOptions::OptimizerRefusal(std::string_view value) {
+  const bool is_value = std::exchange(optimizer_awaits_value_, false);
+  optimizer_awaits_value_ = !is_value && value == kLlvmOption;
+  const bool passed = is_value ? IsHarmlessForLlvm(value)
+                               : value == kLlvmOption || value.find("-X") == std::string_view::npos;
+  return passed ? std::string_view{} : kOptimizerReason;
 }
 
 std::string_view PassedOptions::AssemblerRefusal(std::string_view value) {

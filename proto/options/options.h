@@ -127,18 +127,24 @@ inline constexpr std::array<std::string_view, sizeof...(spelling)> kSpellings{sp
 [[nodiscard]] std::span<const OptionRule> NvvmOptionRules();
 
 /// Checks the values that the options `-Xptxas`, `-Xcudafe` and `-Xnvvm` pass to other tools. To be
-/// called in the order of the request, because an argument of ptxas may be the value of the
-/// argument before it. Not thread-safe; each request needs its own object.
+/// called in the order of the request, because an argument of ptxas or libNVVM may be the value of
+/// the argument before it. Not thread-safe; each request needs its own object.
 class PassedOptions {
  public:
   /// Returns the reason why `receiver` must not get `value`, or "". The text has static storage.
   [[nodiscard]] std::string_view Refusal(OptionReceiver receiver, std::string_view value);
+  /// To be called after the last option. Returns the reason why the request must not end here, or
+  /// "": libNVVM ends the process if `-Xopt` has no value.
+  [[nodiscard]] std::string_view RefusalOfEnd() const;
 
  private:
   [[nodiscard]] std::string_view AssemblerRefusal(std::string_view value);
+  [[nodiscard]] std::string_view OptimizerRefusal(std::string_view value);
 
   /// The previous argument for ptxas was an option whose value is the next argument.
   bool assembler_awaits_value_ = false;
+  /// The previous argument for libNVVM was `-Xopt`.
+  bool optimizer_awaits_value_ = false;
 };
 
 }  // namespace cccl_cache

@@ -199,6 +199,30 @@ def test_an_option_without_its_value_gives_the_result_of_the_compiler(real, root
         assert (told["outcome"] == "failed", told["log"].rstrip()) == (alone["code"] != 0, alone["log"].rstrip()), word
 
 
+ADDRESSES = """extern "C" __global__ void k(float* p, int s, int n) {
+  float a = 0;
+  for (int i = 0; i < n; i++) {
+    a += p[(i + 1) * s] + p[(i + 2) * s] + p[(i + 3) * s];
+    p[i * s + threadIdx.x] = a;
+  }
+}
+"""
+OF_LLVM = ("-do-base-address-strength-reduce=0", "-disable-SCCPPass", "-alias-set-saturation-threshold=0", "-full-inst-combine=0")
+
+
+def test_the_options_of_llvm_that_cudnn_uses_have_the_effect_that_they_have_without_run(real, root, directory):
+    """Each is compiled in a process of its own, because NVRTC keeps such an option for all later compiles."""
+    said = {}
+    for option in ("-opt=3", *OF_LLVM):
+        passed = ["-Xnvvm", "-Xopt"] if option in OF_LLVM else []
+        programs = [{"source": ADDRESSES, "name": "k.cu", "options": ["-arch=sm_90", *passed, "-Xnvvm", option]}]
+        expected, _ = said_of(programs, directory, root)
+        for hits in (0, 1):
+            said[option], report = under_run(knowing(real), programs, directory, root)
+            assert (said[option], report["hits"]) == (expected, hits)
+    assert said[OF_LLVM[0]] != said["-opt=3"]
+
+
 def test_names_options_and_texts_that_are_not_utf8_reach_the_compiler_unchanged(real, root, directory):
     place = os.fsencode(directory)
     os.mkdir(place + b"/d\xe9")

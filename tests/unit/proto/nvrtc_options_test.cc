@@ -124,10 +124,11 @@ TEST_CASE("file options are refused after each pass-through option of NVRTC") {
 }
 
 TEST_CASE("harmless pass-through options are passed, one argument each") {
-  REQUIRE(Canonical(kNvrtc, {"-Xptxas", "-v", "-Xptxas=-O1", "-Xcudafe=--diag_suppress=177",
-                             "-Xnvvm", "-opt=0"}) ==
-          Texts{"--ptxas-options=-v", "--ptxas-options=-O1", "-Xcudafe=--diag_suppress=177",
-                "-Xnvvm=-opt=0"});
+  REQUIRE(
+      Canonical(kNvrtc, {"-Xptxas", "-v", "-Xptxas=-O1", "-Xcudafe=--diag_suppress=177", "-Xnvvm",
+                         "-opt=0", "-Xnvvm", "-Xopt", "-w", "-Xnvvm", "-full-inst-combine=0"}) ==
+      Texts{"--ptxas-options=-v", "--ptxas-options=-O1", "-Xcudafe=--diag_suppress=177",
+            "-Xnvvm=-opt=0", "-Xnvvm=-Xopt", "--disable-warnings", "-Xnvvm=-full-inst-combine=0"});
 }
 
 }  // namespace

@@ -256,9 +256,41 @@ TEST_CASE("only diagnostics by number are passed to the front end") {
 
 TEST_CASE("options passed to libNVVM may be its own, but not LLVM's") {
   REQUIRE_FALSE(IsRefused(OptionReceiver::kOptimizer, {"-opt=0"}));
-  for (const char* value : {"-Xopt", "-Xllc", "-Xlnk", " -Xopt", "-opt=0,-Xopt"}) {
+  for (const char* value :
+       {"-Xllc", "-Xlnk", " -Xopt", "-opt=0,-Xopt", "-Xopt=-disable-SCCPPass"}) {
     CAPTURE(value);
     REQUIRE(IsRefused(OptionReceiver::kOptimizer, {value}));
+  }
+}
+
+TEST_CASE("a few options of LLVM are passed after -Xopt") {
+  const auto is_refused = [](const std::vector<std::string>& values) {
+    return IsRefused(OptionReceiver::kOptimizer, values);
+  };
+  for (const char* value : {"-disable-SCCPPass", "-do-base-address-strength-reduce=0",
+                            "-alias-set-saturation-threshold=12", "-full-inst-combine=0"}) {
+    CAPTURE(value);
+    REQUIRE_FALSE(is_refused({"-Xopt", value, "-opt=3"}));
+    REQUIRE_FALSE(is_refused({"-opt=3", "-Xopt", value, "-Xopt", value}));
+  }
+  for (const char* value :
+       {"-info-output-file=/f", "-Xopt", "-opt=0", "", "-disable-SCCPPass=/f", "-disable-SCCPPass ",
+        "-full-inst-combine", "-full-inst-combine=", "-full-inst-combine=1,-info-output-file=/f",
+        "-full-inst-combine=/f", "-full-inst-combine=1234567890", "--full-inst-combine=1"}) {
+    CAPTURE(value);
+    REQUIRE(is_refused({"-Xopt", value}));
+    REQUIRE(is_refused({"-Xopt", "-disable-SCCPPass", "-Xopt", value}));
+  }
+}
+
+TEST_CASE("options that end with -Xopt are refused, because libNVVM would end the process") {
+  PassedOptions passed;
+  REQUIRE(passed.Refusal(OptionReceiver::kOptimizer, "-Xopt").empty());
+  REQUIRE_FALSE(passed.RefusalOfEnd().empty());
+  REQUIRE(passed.Refusal(OptionReceiver::kOptimizer, "-disable-SCCPPass").empty());
+  REQUIRE(passed.RefusalOfEnd().empty());
+  for (const auto& options : {Texts{"-Xnvvm", "-Xopt"}, Texts{"-Xnvvm=-Xopt", "-w"}}) {
+    REQUIRE(std::holds_alternative<RefusedOption>(ParseOptions(BuildKind::kNvrtc, options)));
   }
 }
 
