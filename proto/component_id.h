@@ -13,11 +13,11 @@ namespace cccl_cache {
 
 /// Returns the id of a compiler library in a toolchain (docs/internals/protocol.md). `library` is
 /// the SHA-256 of its file. `used` is that of the file that it uses: the builtins of libnvrtc, or,
-/// with kLibdevice as its name, the libdevice of libnvvm. libnvJitLink uses none.
-inline constexpr std::string_view kBuiltins = "builtins";
-inline constexpr std::string_view kLibdevice = "libdevice";
+/// with kUsedLibdevice as its name, the libdevice of libnvvm. libnvJitLink uses none.
+inline constexpr std::string_view kUsedBuiltins = "builtins";
+inline constexpr std::string_view kUsedLibdevice = "libdevice";
 [[nodiscard]] Digest ComponentId(const Digest& library, const std::optional<Digest>& used,
-                                 std::string_view used_name = kBuiltins);
+                                 std::string_view used_name = kUsedBuiltins);
 
 /// Returns a digest of the stamps (StampReader::TextOf) of files. Their order matters: the stamp of
 /// a library comes before that of the file that it uses.

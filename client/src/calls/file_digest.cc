@@ -128,7 +128,7 @@ Component ComponentOf(const std::string& library) {
   const size_t name = real.rfind('/') + 1;
   Component component;
   if (std::string_view(real).substr(name).starts_with(kNvvmLibrary)) {
-    component = {.files = {real}, .used_name = kLibdevice};
+    component = {.files = {real}, .used_name = kUsedLibdevice};
     for (const char* place : kLibdevicePlaces) {
       const std::string libdevice = fs::canonical(real.substr(0, name) + place, error).string();
       if (component.files.size() == 1 && !error) component.files.push_back(libdevice);
@@ -147,7 +147,7 @@ Component ComponentOf(const std::string& library) {
     }
   }
   if (!builtins.empty()) component.files = {real, builtins};
-  component.used_name = kBuiltins;
+  component.used_name = kUsedBuiltins;
   return component;
 }
 
