@@ -90,10 +90,11 @@ class Absences {
 
 bool IsAbsence(int error) { return error == ENOENT || error == ENOTDIR; }
 
-/// Returns whether the kernel makes the file, so that it has no lasting contents. A run looks up
-/// its own state, and the null and random devices.
+/// Returns whether the file is no file of a file system: the process's own state, or a device such
+/// as the null device.
 bool IsOfKernel(std::string_view name) {
-  return name.starts_with("/proc/self/") || name.starts_with("/dev/");
+  return name.starts_with("/proc/self/") ||
+         (name.starts_with("/dev/") && !name.starts_with("/dev/shm/"));
 }
 
 /// Returns whether the bytes are a text in which the preprocessor may find the time.
@@ -133,9 +134,7 @@ class Builder {
  public:
   Builder(const std::vector<std::string>& outputs, const std::map<std::string, Digest>& before,
           int64_t begin_ns)
-      : before_(before), begin_ns_(begin_ns) {
-    for (const std::string& output : outputs) outputs_.insert(Plain(output));
-  }
+      : outputs_(outputs.begin(), outputs.end()), before_(before), begin_ns_(begin_ns) {}
 
   std::string Add(const std::string& name, const Use& use);
   /// Returns "" or why the directories whose names were read can't be kept.
@@ -143,14 +142,9 @@ class Builder {
   std::vector<Closure::Entry> Take() { return std::move(entries_); }
 
  private:
-  /// Returns a name that is equal for equal files: its directory's real name, and its own.
-  std::string Plain(const std::string& name) {
-    const std::string real = RealPath(DirectoryOf(name));
-    return (real.empty() ? DirectoryOf(name) : real) + name.substr(name.rfind('/'));
-  }
   std::string AddFile(const std::string& name, const struct stat& status);
 
-  std::set<std::string> outputs_;
+  const std::set<std::string> outputs_;
   const std::map<std::string, Digest>& before_;
   const int64_t begin_ns_;
   Absences absences_;
@@ -163,7 +157,7 @@ class Builder {
 std::string Builder::Add(const std::string& name, const Use& use) {
   if (IsOfKernel(name)) return "";
   if (use.made || use.changed || use.removed) {
-    const bool is_output = outputs_.contains(Plain(name));
+    const bool is_output = outputs_.contains(name);
     struct stat status;
     if (use.changed) return "it changed " + name;
     if (is_output) return "";

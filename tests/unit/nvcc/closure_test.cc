@@ -131,10 +131,21 @@ TEST_CASE("a run may write its outputs and files that are gone, and nothing else
   CHECK(scene.Keeps());
   scene.directory.Write("some/a.o", "");
   CHECK_FALSE(scene.Keeps());
-  scene.outputs = {scene.directory / "some/../some/a.o"};
+  scene.outputs = {scene.directory /
+                   "some/../some/a.o"};  // another name, which no replay would write
+  CHECK_FALSE(scene.Keeps());
+  scene.outputs = {scene.directory / "some/a.o"};
   CHECK(scene.Keeps());
   scene.directory.Write("some/temporary", "");
   CHECK_FALSE(scene.Keeps());
+}
+
+TEST_CASE("devices and the process's own state are no files of a closure") {
+  Scene scene;
+  scene.trace.uses["/dev/null"] = {.looks = {0}, .resolved = {}, .made = true};
+  scene.trace.uses["/proc/self/exe"] = {.looks = {0}, .resolved = {"/usr/bin/cicc"}};
+  CHECK(scene.Keeps());
+  CHECK(scene.Built() == Closure({}));
 }
 
 TEST_CASE("a run that removes or changes a file that it did not make is not kept") {
