@@ -10,8 +10,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <optional>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "base/files/file_descriptor.h"
@@ -116,6 +118,21 @@ bool IsExecutable(const struct stat& status) {
   return (status.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) != 0;
 }
 
+/// Returns the digest of the names in a directory; none if it can't be read.
+std::optional<Digest> DigestOfNames(const std::string& directory) {
+  std::error_code error;
+  std::vector<std::string> names;
+  std::filesystem::directory_iterator each(directory, error);
+  for (; !error && each != std::filesystem::directory_iterator(); each.increment(error)) {
+    names.push_back(each->path().filename());
+  }
+  if (error) return std::nullopt;
+  std::ranges::sort(names);
+  Hasher hasher;
+  for (const std::string& name : names) hasher.AppendValue("name", name);
+  return hasher.Finish();
+}
+
 /// Returns the digest of a regular file; none if it can't be read.
 std::optional<Digest> DigestOf(const std::string& path, off_t size) {
   if (size >= kLarge) return DigestOfFile(path);
@@ -137,9 +154,11 @@ class Builder {
       : outputs_(outputs.begin(), outputs.end()), before_(before), begin_ns_(begin_ns) {}
 
   std::string Add(const std::string& name, const Use& use);
-  /// Returns "" or why the directories whose names were read can't be kept.
-  std::string CheckLists() const;
-  std::vector<Closure::Entry> Take() { return std::move(entries_); }
+  /// Adds the names in directories that the run has read. To be called once, after all names were
+  /// added. Returns "" or why the run can't be kept.
+  std::string AddLists();
+  /// Returns the entries, sorted by name.
+  std::vector<Closure::Entry> Take();
 
  private:
   std::string AddFile(const std::string& name, const struct stat& status);
@@ -216,12 +235,23 @@ std::string Builder::AddFile(const std::string& name, const struct stat& status)
   return "";
 }
 
-std::string Builder::CheckLists() const {
-  // nvcc reads the directory of its temporary files to remove them.
+std::string Builder::AddLists() {
   for (const std::string& directory : listed_) {
-    if (!temporary_.contains(directory)) return "it read the names in " + directory;
+    // nvcc reads the names in the directory of its temporary files to remove them.
+    if (temporary_.contains(directory)) continue;
+    struct stat status {};
+    const auto digest = DigestOfNames(directory);
+    if (!digest || stat(directory.c_str(), &status) != 0 || Latest(status.st_ctim) >= begin_ns_) {
+      return "the names in " + directory + " changed during the run";
+    }
+    entries_.push_back({directory, Closure::Kind::kNames, false, *digest, ""});
   }
   return "";
+}
+
+std::vector<Closure::Entry> Builder::Take() {
+  std::ranges::stable_sort(entries_, {}, &Closure::Entry::name);
+  return std::move(entries_);
 }
 
 /// Compares the files of a closure with their present state.
@@ -256,6 +286,8 @@ bool Comparison::Take(const Closure::Entry& entry) {
       return absences_.Look(entry.name, &status) == EACCES;
     case Kind::kDirectory:
       return absences_.Look(entry.name, &status) == 0 && S_ISDIR(status.st_mode);
+    case Kind::kNames:
+      return DigestOfNames(entry.name) == entry.digest;
     case Kind::kReal:
       return entry.real == real_names_.Of(entry.name) || entry.real == LinkText(entry.name);
     case Kind::kFile:
@@ -295,7 +327,7 @@ std::variant<Closure, std::string> Closure::Of(const Trace& trace,
   for (const auto& [name, use] : trace.uses) {
     if (std::string why = builder.Add(name, use); !why.empty()) return why;
   }
-  if (std::string why = builder.CheckLists(); !why.empty()) return why;
+  if (std::string why = builder.AddLists(); !why.empty()) return why;
   return Closure(builder.Take());
 }
 
@@ -317,6 +349,7 @@ void Closure::Encode(ByteWriter* writer) const {
     const size_t shared = SharedFront(before, name);
     writer->Put(static_cast<uint16_t>(shared)).Text(name.substr(shared)).Put(entry.kind);
     if (entry.kind == Kind::kFile) writer->Put(entry.executable).Bytes(entry.digest.View());
+    if (entry.kind == Kind::kNames) writer->Bytes(entry.digest.View());
     if (entry.kind == Kind::kReal) writer->Text(std::string_view(entry.real));
     before = name;
   }
@@ -349,6 +382,7 @@ Closure Closure::Decode(ByteReader* reader) {
       entry.executable = reader->Flag();
       entry.digest.bytes = reader->Sha256();
     }
+    if (entry.kind == Kind::kNames) entry.digest.bytes = reader->Sha256();
     if (entry.kind == Kind::kReal) entry.real = reader->Text();
   }
   return Closure(std::move(entries));

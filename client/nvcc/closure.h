@@ -18,7 +18,8 @@ namespace cccl_cache::nvcc {
 
 /// The state of all files that a run of nvcc depends on. A later run with the same command line and
 /// environment has the same result if the state is the same. It is encoded as:
-///   closure = count { shared:u16 text(rest of the name) kind:u8 [executable:u8 sha256] [text] }
+///   closure = count { shared:u16 text(rest of the name) kind:u8 ... }
+///     file: executable:u8 sha256    names: sha256    real: text
 /// `shared` is the number of bytes that the name has in common with the one before it.
 class Closure {
  public:
@@ -27,13 +28,14 @@ class Closure {
     kDenied,     ///< this user may not look there
     kDirectory,  ///< a directory, with any names in it
     kFile,       ///< a regular file with these contents
+    kNames,      ///< a directory with exactly these names
     kReal,       ///< realpath() or readlink() returns this text
   };
   struct Entry {
     std::string name;
     Kind kind = Kind::kAbsent;
     bool executable = false;  ///< of a file: whether a bit for that is set
-    Digest digest;            ///< of a file
+    Digest digest;            ///< of a file's contents, or of a directory's names
     std::string real;
 
     bool operator==(const Entry&) const = default;

@@ -20,7 +20,8 @@ std::vector<std::string> cccl_cached_fuzz::Seeds() {
       .took_us = 2,
       .closure = Closure({{"/work/a.h", Kind::kFile, true, cccl_cache::Sha256(""), ""},
                           {"/work/b.h", Kind::kAbsent, false, {}, ""},
-                          {"/work/b.h", Kind::kReal, false, {}, "/c.h"}}),
+                          {"/work/b.h", Kind::kReal, false, {}, "/c.h"},
+                          {"/work", Kind::kNames, false, {}, ""}}),
       .products = {{"a.o", false, "contents"}},
       .out = "",
       .err = "a warning"};
