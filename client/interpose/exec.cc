@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 // The library libcccl_cache_exec.so, which is loaded through LD_PRELOAD. It replaces the exec and
-// posix_spawn functions. If a program starts ptxas, nvlink, tileiras, cudafe++ or cicc, the call
-// starts cccl-cache-ptxas instead, and for nvcc cccl-cache-nvcc, with the tool's path as an
-// argument. Every other call is forwarded to the next library's function of the same name. So is a
-// call for which these can't be started, for example after chroot() or as another user. A function
-// here may run between vfork() and exec, so it allocates no heap memory, takes no lock, and writes
-// only to its own stack. Like the auditor, this library uses no C++ runtime.
+// posix_spawn functions. If a program starts ptxas, nvlink, tileiras, cudafe++, cicc or a compile
+// of what cudafe++ wrote, the call starts cccl-cache-ptxas instead, and for nvcc cccl-cache-nvcc,
+// with the tool's path as an argument. Every other call is forwarded to the next library's function
+// of the same name. So is a call for which these can't be started, for example after chroot() or as
+// another user. A function here may run between vfork() and exec, so it allocates no heap memory,
+// takes no lock, and writes only to its own stack. Like the auditor, this library uses no C++
+// runtime.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -142,12 +143,35 @@ bool CanBePath(const char* text) {
 /// Returns the path of the stand-in for a tool; empty if it is not usable.
 const char* StandInFor(const char* tool) { return HasName(tool, kNvcc) ? nvcc_standin : standin; }
 
-bool HasNameOfTool(const char* path) {
-  if (standin[0] == '\0' || !CanBePath(path) || StandInFor(path)[0] == '\0') return false;
-  for (const char* tool : kTools) {
-    if (HasName(path, tool)) return true;
+bool EndsWith(const char* text, const char* end) {
+  const size_t length = std::strlen(text);
+  return length >= std::strlen(end) && std::strcmp(text + length - std::strlen(end), end) == 0;
+}
+
+/// Returns whether the words compile what cudafe++ wrote for the host. A word that is too long for
+/// a path is none that matters.
+bool CompileHostCode(char* const* words) {
+  if (!CanBeReadToItsEnd(words)) return false;
+  bool compile = false;
+  bool host_code = false;
+  for (; *words != nullptr; ++words) {
+    if (!CanBePath(*words)) continue;
+    compile = compile || std::strcmp(*words, "-c") == 0;
+    host_code = host_code || EndsWith(*words, ".cudafe1.cpp");
   }
-  return false;
+  return compile && host_code;
+}
+
+/// Returns whether the program has the name of a redirected tool, or that of a C++ compiler which
+/// compiles what cudafe++ wrote.
+bool HasNameOfTool(const char* path, char* const* words) {
+  if (standin[0] == '\0' || !CanBePath(path) || StandInFor(path)[0] == '\0') return false;
+  const char* const name = BaseName(path);
+  for (const char* tool : kTools) {
+    if (std::strcmp(name, tool) == 0) return true;
+  }
+  return (std::strstr(name, "cc") != nullptr || std::strstr(name, "++") != nullptr) &&
+         CompileHostCode(words);
 }
 
 /// Returns whether the path leads to a regular file that this process may execute.
@@ -171,15 +195,15 @@ bool IsProgram(const char* path) {
          header.e_machine == own.e_machine && header.e_phentsize == own.e_phentsize;
 }
 
-bool IsTool(const char* path) {
-  return HasNameOfTool(path) && IsExecutable(path) && IsProgram(path);
+bool IsTool(const char* path, char* const* words) {
+  return HasNameOfTool(path, words) && IsExecutable(path) && IsProgram(path);
 }
 
 /// Searches for a program in PATH as execvp() does, and stores its path in `found`. Returns false
 /// if there is none or it is not one of the redirected tools.
-bool Find(const char* name, Path& found) {
-  if (!HasNameOfTool(name) || std::strlen(name) >= sizeof(found)) return false;
-  if (std::strchr(name, '/') != nullptr) return IsTool(std::strcpy(found, name));
+bool Find(const char* name, char* const* words, Path& found) {
+  if (!HasNameOfTool(name, words) || std::strlen(name) >= sizeof(found)) return false;
+  if (std::strchr(name, '/') != nullptr) return IsTool(std::strcpy(found, name), words);
   const char* directory = std::getenv("PATH");
   while (directory != nullptr) {
     const size_t length = std::strcspn(directory, ":");
@@ -247,7 +271,7 @@ int WithWords(const char* first, va_list* list, Start start) {
 }  // namespace
 
 EXPORTED int execve(const char* path, char* const* words, char* const* variables) noexcept {
-  if (IsTool(path)) ReplaceByStandIn(path, words, variables);
+  if (IsTool(path, words)) ReplaceByStandIn(path, words, variables);
   return next_execve(path, words, variables);
 }
 
@@ -257,7 +281,7 @@ EXPORTED int execv(const char* path, char* const* words) noexcept {
 
 EXPORTED int execvpe(const char* name, char* const* words, char* const* variables) noexcept {
   Path tool;
-  if (Find(name, tool)) ReplaceByStandIn(tool, words, variables);
+  if (Find(name, words, tool)) ReplaceByStandIn(tool, words, variables);
   return next_execvpe(name, words, variables);
 }
 
@@ -287,7 +311,8 @@ EXPORTED int execle(const char* path, const char* first, ...) noexcept {
 EXPORTED int posix_spawn(pid_t* child, const char* path, const posix_spawn_file_actions_t* actions,
                          const posix_spawnattr_t* attributes, char* const* words,
                          char* const* variables) {
-  if (IsTool(path) && SpawnStandIn(child, path, actions, attributes, words, variables)) return 0;
+  if (IsTool(path, words) && SpawnStandIn(child, path, actions, attributes, words, variables))
+    return 0;
   return next_posix_spawn(child, path, actions, attributes, words, variables);
 }
 
@@ -295,7 +320,7 @@ EXPORTED int posix_spawnp(pid_t* child, const char* name, const posix_spawn_file
                           const posix_spawnattr_t* attributes, char* const* words,
                           char* const* variables) {
   Path tool;
-  if (Find(name, tool) && SpawnStandIn(child, tool, actions, attributes, words, variables)) {
+  if (Find(name, words, tool) && SpawnStandIn(child, tool, actions, attributes, words, variables)) {
     return 0;
   }
   return next_posix_spawnp(child, name, actions, attributes, words, variables);

@@ -10,9 +10,23 @@ namespace {
 
 /// Environment variables that make a tool write additional files. The names are between spaces.
 constexpr std::string_view kWriteMore =
-    " AS_SECURE_LOG_FILE CAN_FINALIZE_DEBUG DUMP_KNOBS_TO_FILE FINALIZER_CUBIE ";
+
+    " AS_SECURE_LOG_FILE CAN_FINALIZE_DEBUG DUMP_KNOBS_TO_FILE FINALIZER_CUBIE DEPENDENCIES_OUTPUT "
+    "SUNPRO_DEPENDENCIES ";
 
 constexpr std::string_view kRelocatable = "--device-c";
+
+/// Returns whether the word begins with one of the names, which are between spaces.
+bool BeginsWith(std::string_view names, std::string_view word) {
+  for (size_t begin = names.find_first_not_of(' '); begin != std::string_view::npos;
+       begin = names.find_first_not_of(' ')) {
+    names.remove_prefix(begin);
+    const std::string_view name = names.substr(0, names.find(' '));
+    if (word.starts_with(name)) return true;
+    names.remove_prefix(name.size());
+  }
+  return false;
+}
 
 bool Has(std::string_view names, std::string_view word) {
   return !word.empty() && word.find(' ') == std::string_view::npos &&
@@ -33,7 +47,7 @@ void ShowPaths(ToolRun* run) {
     run->shown_paths.append(path).push_back('\0');
   };
   std::ranges::for_each(run->inputs, show);
-  if (run->tool->shows_all_paths) std::ranges::for_each(run->outputs, show);
+  if (run->tool->shows_outputs) std::ranges::for_each(run->outputs, show);
 }
 
 }  // namespace
@@ -43,7 +57,7 @@ std::optional<ToolRun> ReadToolRun(const Tool& tool, const Words& words) {
   ToolRun run{.tool = &tool, .name = words[0].substr(words[0].rfind('/') + 1)};
   const auto keep = [&run](std::string_view word) { run.options.append(word).push_back('\0'); };
   const bool writes_inputs = std::ranges::find(words, tool.writing_inputs) != words.end();
-  bool shows_paths = tool.shows_all_paths;
+  bool shows_paths = tool.shows_inputs;
   std::string file;         // the input that is no option's value
   std::string given = " ";  // options that name files
   for (size_t i = 1; i < words.size(); ++i) {
@@ -53,12 +67,14 @@ std::optional<ToolRun> ReadToolRun(const Tool& tool, const Words& words) {
     if ((names_input || Has(tool.outputs, word)) && !last && IsFileName(words[i + 1])) {
       if (Has(given, word)) return std::nullopt;
       given.append(word).push_back(' ');
-      if (tool.shows_all_paths) keep(word);
+      if (tool.shows_outputs) keep(word);
       if (names_input && writes_inputs) run.module_id = run.outputs.size();
       (names_input && !writes_inputs ? run.inputs : run.outputs).push_back(words[++i]);
     } else if (Has(tool.with_next_word, word) && !last && IsPlain(words[i + 1])) {
       keep(word);
       keep(words[++i]);
+    } else if (BeginsWith(tool.prefixes, word) && !BeginsWith(tool.refused, word)) {
+      keep(word);
     } else if (Has(tool.flags, word) || (word.find('=') != std::string_view::npos &&
                                          Has(tool.with_value, word.substr(0, word.find('='))))) {
       keep(word);
@@ -71,7 +87,7 @@ std::optional<ToolRun> ReadToolRun(const Tool& tool, const Words& words) {
     }
   }
   if (file.empty() || run.outputs.empty()) return std::nullopt;
-  if (run.outputs.size() > 1 && !tool.shows_all_paths) return std::nullopt;  // "-o" by two names
+  if (run.outputs.size() > 1 && !tool.shows_outputs) return std::nullopt;  // "-o" by two names
   run.inputs.insert(run.inputs.begin(), file);
   if (shows_paths) ShowPaths(&run);
   for (const std::string& word : words) {

@@ -12,9 +12,6 @@
 
 namespace cccl_cache::standin {
 
-/// The words of a command line. The first word is the program's name.
-using Words = std::vector<std::string>;
-
 /// A run of a tool. Paths of files are as in the command line.
 struct ToolRun {
   const Tool* tool;                  ///< not null

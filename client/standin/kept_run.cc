@@ -77,9 +77,9 @@ std::optional<std::string> KeptRun::Encode(KeptRun kept, const ToolRun& run) {
     auto text = hidden(std::move(*log));
     if (!text || text->find('\0') != std::string::npos) return std::nullopt;
     *log = Renamed(*text, run.name, *input, kName);
-    // The key has all paths of such a tool, or none.
-    if (run.tool->shows_all_paths) continue;
-    if (Shows(*log, *input) || Shows(*log, *output)) return std::nullopt;
+    // The key has the paths that the output may show.
+    if (!run.tool->shows_inputs && Shows(*log, *input)) return std::nullopt;
+    if (!run.tool->shows_outputs && Shows(*log, *output)) return std::nullopt;
   }
   return contents.Text(kept.out).Text(kept.err).Joined();
 }

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 // The program cccl-cache-ptxas. Programs find it in place of ptxas, nvlink or tileiras, and nvcc
-// in place of cudafe++ and cicc. It runs the real tool and stores the output in the daemon, or
-// writes an output that the daemon has stored. If a command line or environment is not fully
-// understood, it replaces itself by the real tool (exec).
+// in place of cudafe++, cicc and the compiler of its host code. It runs the real tool and stores
+// the output in the daemon, or writes an output that the daemon has stored. If a command line or
+// environment is not fully understood, it replaces itself by the real tool (exec).
 #include <fcntl.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
@@ -24,6 +24,7 @@
 #include "base/files/whole_file.h"
 #include "client/interpose/report.h"
 #include "client/standin/command_line.h"
+#include "client/standin/host_compile.h"
 #include "client/standin/kept_run.h"
 #include "client/standin/module_id.h"
 #include "client/standin/process.h"
@@ -77,10 +78,21 @@ std::optional<std::vector<std::string>> ReadFiles(const std::vector<std::string>
   return texts;
 }
 
-/// Returns the digests of the inputs for the key. None if one can't be read or can't be stored.
-std::optional<std::string> DigestInputs(const ToolRun& run) {
+/// Returns the digests of the inputs for the key, for a compiler driver also of the preprocessed
+/// text. None if one can't be read or can't be stored.
+std::optional<std::string> DigestInputs(const RealTool& tool, const ToolRun& run,
+                                        const Words& words) {
   auto texts = ReadFiles(run.inputs);
   if (!texts) return std::nullopt;
+  // cicc reads a module id second. No other run has this one.
+  const bool reads_own_id =
+      run.links_device_code && texts->size() > 1 && HasProcessNumber(texts->at(1));
+  if (reads_own_id) return std::nullopt;
+  if (run.tool->drives) {
+    auto text = Preprocess(tool, words);
+    if (!text) return std::nullopt;
+    texts->push_back(*std::move(text));
+  }
   std::string digests;
   for (std::string& text : *texts) {
     const auto hidden = run.temporary_name.Hide(std::move(text));
@@ -99,10 +111,11 @@ bool FitsEveryRun(const ToolRun& run, const std::vector<std::string>& files) {
 }
 
 /// Writes the stored output files and logs. Returns false if that fails.
-bool Replay(const KeptRun& kept, const std::vector<std::string>& outputs) {
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const FileDescriptor file(
-        open(outputs[i].c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+bool Replay(const KeptRun& kept, const ToolRun& run) {
+  for (size_t i = 0; i < run.outputs.size(); ++i) {
+    const char* const path = run.outputs[i].c_str();
+    if (run.tool->drives) unlink(path);  // an assembler makes a new file, too
+    const FileDescriptor file(open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
     if (!file.valid() || !WriteAll(file.get(), kept.files[i])) return false;
   }
   return WriteAll(STDOUT_FILENO, kept.out) && WriteAll(STDERR_FILENO, kept.err);
@@ -138,7 +151,7 @@ using Served = std::variant<int, Reason>;
 /// Runs the tool and publishes its output in the daemon. If the output must not be stored, the
 /// processes that wait for it run the tool themselves.
 Served Make(const RealTool& tool, const RealTool::Stamp& stamp, const ToolRun& run,
-            const std::string& inputs, Lease* lease, char** arguments) {
+            const std::string& inputs, Lease* lease, const Words& words, char** arguments) {
   auto ending = tool.Run(arguments);
   if (!ending) return Reason::kNotServed;
   std::optional<std::string> contents;
@@ -148,7 +161,7 @@ Served Make(const RealTool& tool, const RealTool::Stamp& stamp, const ToolRun& r
     auto files = ReadFiles(run.outputs);
     const bool fits = !files || FitsEveryRun(run, *files);
     if (!fits) CountUncacheable("each run of cudafe++ makes another module id, which linkers see");
-    if (files && fits && DigestInputs(run) == inputs && tool.IsStill(stamp)) {
+    if (files && fits && DigestInputs(tool, run, words) == inputs && tool.IsStill(stamp)) {
       contents = KeptRun::Encode({*std::move(files), ending->out, ending->err}, run);
     }
   }
@@ -163,9 +176,10 @@ Served Make(const RealTool& tool, const RealTool::Stamp& stamp, const ToolRun& r
 
 /// Answers a run with the daemon's stored output. If there is none, runs the tool under the
 /// daemon's lease.
-Served Serve(const RealTool& tool, const UserCache& facts, const ToolRun& run, char** arguments) {
+Served Serve(const RealTool& tool, const UserCache& facts, const ToolRun& run, const Words& words,
+             char** arguments) {
   const Environment environment = ReadEnvironment(*run.tool, environ);
-  const auto inputs = DigestInputs(run);
+  const auto inputs = DigestInputs(tool, run, words);
   if (environment.writes_more || !inputs || !std::ranges::all_of(run.outputs, TakesFile)) {
     return Reason::kNotServed;
   }
@@ -187,13 +201,24 @@ Served Serve(const RealTool& tool, const UserCache& facts, const ToolRun& run, c
   Acquired& made = std::get<Acquired>(acquired);
   if (const auto* deposit = std::get_if<Deposit>(&made)) {
     const auto kept = KeptRun::Decode(deposit->contents(), run);
-    if (!kept || !Replay(*kept, run.outputs)) return Reason::kNotServed;
+    if (!kept || !Replay(*kept, run)) return Reason::kNotServed;
     ++Counts().hits;
     return 0;
   }
   Lease& lease = std::get<Lease>(made);
   if (!lease.held()) return Reason::kFull;
-  return Make(tool, *stamp, run, *inputs, &lease, arguments);
+  return Make(tool, *stamp, run, *inputs, &lease, words, arguments);
+}
+
+/// Returns the tool with the other files that it uses. None if these are not known. The options of
+/// a compiler driver get the commands that it would start.
+std::optional<RealTool> Whole(const RealTool& tool, const Words& words, ToolRun* run) {
+  if (!run->tool->drives) return tool.With(*run->tool);
+  auto plan = PlanOf(tool, words);
+  auto commands = plan ? run->temporary_name.Hide(std::move(plan->commands)) : std::nullopt;
+  if (!commands) return std::nullopt;
+  run->options = Sha256(run->options.append(*commands)).View();  // they are long
+  return tool.With(plan->programs);
 }
 
 /// Counts a run of the tool for the report. Ends this process if the run was answered or made.
@@ -204,9 +229,9 @@ void ServeCounted(const RealTool& tool, const Tool& known, const UserCache& fact
   {
     CountedCall call;
     std::snprintf(Counts().program, sizeof(Counts().program), "%s", tool.name().c_str());
-    const auto run = ReadToolRun(known, words);
-    const auto whole = tool.With(known);
-    if (run && whole) served = Serve(*whole, facts, *run, arguments);
+    auto run = ReadToolRun(known, words);
+    const auto whole = run ? Whole(tool, words, &*run) : std::nullopt;
+    if (whole) served = Serve(*whole, facts, *run, words, arguments);
     if (const auto* reason = std::get_if<Reason>(&served)) call.Forward(*reason);
   }
   if (const auto* status = std::get_if<int>(&served)) EndAs(*status);
@@ -239,8 +264,9 @@ int main(int count, char** arguments) {
     const UserCache facts = FactsOfThisUser();
     if (AsksForVersion(words)) {
       ServeVersion(*tool, *stamp, facts, arguments);
-    } else if (const Tool* known = FindTool(tool->name())) {
-      ServeCounted(*tool, *known, facts, words, arguments);
+    } else if (const Tool* known = FindTool(tool->name(), words)) {
+      ServeCounted(known->drives ? tool->AsCalled(started) : *tool, *known, facts, words,
+                   arguments);
     }
   }
   tool->Replace(arguments);

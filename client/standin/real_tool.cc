@@ -83,15 +83,16 @@ struct Pipe {
   FileDescriptor to;
 };
 
-/// Copies the tool's output to this process's output and into `ending`, until both pipes are
-/// closed.
-void Relay(Pipe* out, Pipe* err, Ending* ending) {
+/// Copies the tool's output into `ending`, and if `forwards` is set also to this process's output,
+/// until both pipes are closed.
+void Relay(bool forwards, Pipe* out, Pipe* err, Ending* ending) {
   std::vector<char> buffer(1 << 16);
-  const auto take = [&buffer](Pipe* pipe, int to, std::string* all) {
+  const auto take = [&buffer, forwards](Pipe* pipe, int to, std::string* all) {
     const ssize_t got = read(pipe->from.get(), buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) return;
     if (got <= 0) return pipe->from.Close();
     all->append(buffer.data(), static_cast<size_t>(got));
+    if (!forwards) return;
     // A write error is ignored: SIGPIPE ends this process, and the tool's status remains valid.
     [[maybe_unused]] const bool written = WriteAll(to, {buffer.data(), static_cast<size_t>(got)});
   };
@@ -107,6 +108,13 @@ void Relay(Pipe* out, Pipe* err, Ending* ending) {
 
 RealTool::RealTool(std::string name, std::string path)
     : name_(std::move(name)), path_(std::move(path)), file_(Resolved(path_)), files_{path_} {}
+
+std::optional<std::string> FindProgram(const std::string& search, const std::string& name) {
+  for (const std::string& candidate : Candidates(search, name)) {
+    if (IsOther(candidate)) return candidate;
+  }
+  return std::nullopt;
+}
 
 std::optional<RealTool> RealTool::Find(const std::string& started, const std::string& search) {
   const std::string name = started.substr(started.rfind('/') + 1);
@@ -144,6 +152,12 @@ std::optional<RealTool> RealTool::With(const Tool& tool) const {
     loads = loads || access(whole.files_.back().c_str(), R_OK) == 0;
   }
   if (!loads) return std::nullopt;
+  return whole;
+}
+
+RealTool RealTool::With(const std::vector<std::string>& programs) const {
+  RealTool whole = *this;
+  whole.files_.insert(whole.files_.end(), programs.begin(), programs.end());
   return whole;
 }
 
@@ -204,7 +218,16 @@ void RealTool::Replace(char** arguments) const {
   execv(path_.c_str(), arguments);
 }
 
-std::optional<Ending> RealTool::Run(char** arguments) const {
+std::optional<Ending> RealTool::Run(char** arguments) const { return Start(true, arguments); }
+
+std::optional<Ending> RealTool::Read(Words words) const {
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  return Start(false, arguments.data());
+}
+
+std::optional<Ending> RealTool::Start(bool forwards, char** arguments) const {
   std::optional<Pipe> out = Pipe::Make();
   std::optional<Pipe> err = Pipe::Make();
   if (!out || !err) return std::nullopt;
@@ -224,7 +247,7 @@ std::optional<Ending> RealTool::Run(char** arguments) const {
   out->to.Close();
   err->to.Close();
   Ending ending;
-  Relay(&*out, &*err, &ending);
+  Relay(forwards, &*out, &*err, &ending);
   while (waitpid(child, &ending.status, 0) < 0) {
     if (errno != EINTR) std::abort();  // impossible: the child exists, and only this loop waits
   }

@@ -19,6 +19,10 @@ struct Ending {
   std::string err;
 };
 
+/// Finds a program other than this one in `search` (as in PATH).
+[[nodiscard]] std::optional<std::string> FindProgram(const std::string& search,
+                                                     const std::string& name);
+
 /// The real program that this stand-in replaces. Immutable.
 class RealTool {
  public:
@@ -41,6 +45,8 @@ class RealTool {
   /// Returns the real tool with the other files that it uses, such as libraries. None if these
   /// files are not known.
   [[nodiscard]] std::optional<RealTool> With(const Tool& tool) const;
+  /// Returns the real tool with the programs that it starts.
+  [[nodiscard]] RealTool With(const std::vector<std::string>& programs) const;
 
   /// Returns the same tool, for a tool that finds its parts by the first argument, as nvcc does. If
   /// the tool was found at `started`, it gets the caller's first argument, and otherwise the path
@@ -62,9 +68,13 @@ class RealTool {
   /// Runs the tool in a child process, forwards its output without delay, and returns it. If this
   /// process ends, the tool is killed. None if the tool can't be started.
   [[nodiscard]] std::optional<Ending> Run(char** arguments) const;
+  /// Runs the tool in the same way with other words, and returns its output without forwarding it.
+  [[nodiscard]] std::optional<Ending> Read(Words words) const;
 
  private:
   RealTool(std::string name, std::string path);
+
+  [[nodiscard]] std::optional<Ending> Start(bool forwards, char** arguments) const;
 
   /// Returns the first argument for the tool: the directory of the tool, in which it finds its
   /// libraries, and the file name of the caller's first argument, which appears in its output.

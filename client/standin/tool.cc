@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/standin/tool.h"
 
+#include <algorithm>
+
 namespace cccl_cache::standin {
 namespace {
 
@@ -69,7 +71,7 @@ constexpr Tool kTileiras = {
 // are the options that nvcc 13.0 and 13.5 give them. Left out are options that write other files
 // or print times, and those whose output may depend on the machine (-split-compile).
 constexpr std::string_view kFrontEndFlags =
-    " --allow_managed --brief_diagnostics --c++03 --c++11 --c++14 --c++17 --c++20 --c++23 "
+    " --allow_managed --brief_diagnostics --clang --c++03 --c++11 --c++14 --c++17 --c++20 --c++23 "
     "--debug_mode --device-c --device-hidden-visibility --device-syntax-only "
     "--display_error_number --extended-lambda --gen_div_approx_ftz --gen_module_id_file "
     "--host-stub-linkage-explicit --keep-device-functions --m64 --no-version-ident "
@@ -78,8 +80,10 @@ constexpr std::string_view kFrontEndFlags =
     "-generate-line-info -inline-info -kernel-params-are-restrict -lto -m64 -olto -show-src -tused "
     "-w -O0 -O1 -O2 -O3 ";
 constexpr std::string_view kFrontEndValues =
-    " --Ofast-compile --context_limit --diag_default --diag_error --diag_once --diag_remark "
-    "--diag_suppress --diag_warning --gnu_version --pending_instantiations -fmad -ftz -prec_div "
+    " --Ofast-compile --clang_version --context_limit --diag_default --diag_error --diag_once "
+    "--diag_remark "
+    "--diag_suppress --diag_warning --gnu_version --pending_instantiations --unicode_source_kind "
+    "-fmad -ftz -prec_div "
     "-prec_sqrt ";
 constexpr std::string_view kCudafeVariables[] = {"EDG_", "USR_INCLUDE", "NOCOLOR"};
 
@@ -95,7 +99,8 @@ constexpr Tool kCudafe = {
     .inputs = " --module_id_file_name ",
     .outputs = " --gen_c_file_name ",
     .writing_inputs = "--gen_module_id_file",
-    .shows_all_paths = true,
+    .shows_inputs = true,
+    .shows_outputs = true,
     .variables = kCudafeVariables,
 };
 
@@ -115,20 +120,61 @@ constexpr Tool kCicc = {
     .inputs = " --module_id_file_name ",
     .outputs = " -o --gen_c_file_name --gen_device_file_name --stub_file_name ",
     .writing_inputs = "--gen_module_id_file",
-    .shows_all_paths = true,
+    .shows_inputs = true,
+    .shows_outputs = true,
     .variables = kCiccVariables,
     .libraries = kCiccLibraries,
     .directory_variables = kCiccDirectories,
     .directory = "libdevice/",
 };
 
+constexpr std::string_view kHostVariables[] = {
+    "GCC_",     "COMPILER_PATH", "COLLECT_", "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH",
+    "LIBRARY_", "SOURCE_DATE_",  "LANG",     "LC_"};
+
+// The options of GCC that need no other file and write no other one. Left out are those whose
+// output would hide temporary names (-flto, -gz), and -g3, whose output has the definitions of
+// macros.
+constexpr Tool kHostCompiler = {
+    .name_space = "cccl.host",
+    .flags =
+        " -c -w -ansi -pedantic -pedantic-errors -pthread -pipe -pg -g -g0 -g1 -g2 -ggdb "
+        "-fPIC -fpic -fPIE -fpie -fexceptions -frtti -fopenmp -fopenmp-simd -fpermissive "
+        "-ffast-math -funsafe-math-optimizations -ffinite-math-only -fassociative-math "
+        "-freciprocal-math -fstrict-aliasing -fomit-frame-pointer -fwrapv -ftrapv -funroll-loops "
+        "-ftree-vectorize -ffunction-sections -fdata-sections -fvisibility-inlines-hidden "
+        "-fconcepts -fcoroutines -fsigned-char -funsigned-char -fcommon -fgnu-unique "
+        "-fsized-deallocation -faligned-new -fsemantic-interposition -fnon-call-exceptions "
+        "-fasynchronous-unwind-tables -funwind-tables -fstack-clash-protection "
+        "-fdiagnostics-color ",
+    .prefixes =
+        " -D -U -I -O -W -m -std= -gdwarf -fno- -fabi-version= -falign- -fcf-protection "
+        "-fconstexpr- -fdebug-prefix-map= -fdiagnostics-color= -ffile-prefix-map= -ffp-contract= "
+        "-finline-limit= -fmacro-prefix-map= -fmax-errors= -fmessage-length= -frandom-seed= "
+        "-fstack-protector -ftemplate-backtrace-limit= -ftemplate-depth -ftls-model= "
+        "-fvisibility= ",
+    .refused = " -Wa, -Wl, -Wp, -mllvm -fno-working-directory ",
+    .with_next_word = " -x -D -U -I -isystem -iquote -idirafter -include ",
+    .outputs = " -o ",
+    .shows_inputs = true,
+    .drives = true,
+    .variables = kHostVariables,
+};
+
+/// Returns whether the words compile what cudafe++ wrote for the host.
+bool CompilesHostCode(const Words& words) {
+  return std::ranges::find(words, "-c") != words.end() &&
+         std::ranges::any_of(words,
+                             [](std::string_view word) { return word.ends_with(".cudafe1.cpp"); });
+}
+
 }  // namespace
 
-const Tool* FindTool(std::string_view name) {
+const Tool* FindTool(std::string_view name, const Words& words) {
   for (const Tool* tool : {&kPtxas, &kTileiras, &kCudafe, &kCicc}) {
     if (name.starts_with(tool->name)) return tool;
   }
-  return nullptr;
+  return CompilesHostCode(words) ? &kHostCompiler : nullptr;
 }
 
 }  // namespace cccl_cache::standin

@@ -3,11 +3,15 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace cccl_cache::standin {
 
 using Names = std::span<const std::string_view>;
+/// The words of a command line. The first word is the program's name.
+using Words = std::vector<std::string>;
 
 /// A tool whose output is stored: its options, and everything else that determines its output. In
 /// each list of options, every option has a space before and after it.
@@ -15,6 +19,10 @@ struct Tool {
   std::string_view name;        ///< first part of the file names of the tool's programs
   std::string_view name_space;  ///< namespace of the tool's entries in the daemon
   std::string_view flags;
+  /// First parts of options whose rest is any text. A word that begins with one of `refused` is no
+  /// such option.
+  std::string_view prefixes;
+  std::string_view refused;
   std::string_view with_value;      ///< options of the form "--option=value"
   std::string_view with_next_word;  ///< options whose value may be the next word
   /// Options whose next word is the path of a file that the tool reads or writes.
@@ -24,8 +32,12 @@ struct Tool {
   std::string_view writing_inputs;
   /// Flags that make the output contain the input's path and the working directory.
   std::string_view showing_paths;
-  /// Whether each output may contain the paths of all files and the working directory.
-  bool shows_all_paths = false;
+  /// Whether each output may contain the paths of inputs and the working directory.
+  bool shows_inputs = false;
+  /// Whether it may also contain the paths of outputs. Only such a tool has several outputs.
+  bool shows_outputs = false;
+  /// Whether the tool is a compiler driver, which starts other programs and reads headers.
+  bool drives = false;
   /// Prefixes of the names of environment variables that change the output.
   Names variables;
 
@@ -41,8 +53,9 @@ struct Tool {
   std::string_view directory;
 };
 
-/// Returns the tool whose name is a prefix of `name`. Null if the output of this tool is not
+/// Returns the tool of a command line. Its name is a prefix of `name`, the program's file name. A
+/// compiler of host code is known by its words instead. Null if the output of this tool is not
 /// stored.
-[[nodiscard]] const Tool* FindTool(std::string_view name);
+[[nodiscard]] const Tool* FindTool(std::string_view name, const Words& words);
 
 }  // namespace cccl_cache::standin

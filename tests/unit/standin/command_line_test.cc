@@ -16,7 +16,7 @@ std::optional<ToolRun> Read(const std::string& line) {
   std::istringstream stream(line);
   Words words;
   for (std::string word; stream >> word;) words.push_back(word);
-  return ReadToolRun(*FindTool(words[0]), words);
+  return ReadToolRun(*FindTool(words[0], words), words);
 }
 
 bool Serves(const std::string& line) { return Read(line).has_value(); }
@@ -29,21 +29,21 @@ std::string WithBlanks(std::string ended) {
 /// Returns the variables that are part of a key, with a blank after each.
 std::string Counted(std::string_view tool, std::vector<const char*> variables) {
   variables.push_back(nullptr);
-  return WithBlanks(ReadEnvironment(*FindTool(tool), variables.data()).part_of_key);
+  return WithBlanks(ReadEnvironment(*FindTool(tool, {}), variables.data()).part_of_key);
 }
 
 bool WritesMore(std::vector<const char*> variables) {
   variables.push_back(nullptr);
-  return ReadEnvironment(*FindTool("ptxas"), variables.data()).writes_more;
+  return ReadEnvironment(*FindTool("ptxas", {}), variables.data()).writes_more;
 }
 
 TEST_CASE("only tools with an output that depends on nothing but their files are known") {
-  CHECK(FindTool("ptxas") != nullptr);
-  CHECK(FindTool("ptxas-blackwell") == FindTool("ptxas"));
-  CHECK(FindTool("tileiras") != nullptr);
-  CHECK(FindTool("tileiras") != FindTool("ptxas"));
-  CHECK(FindTool("nvlink") == nullptr);
-  CHECK(FindTool("") == nullptr);
+  CHECK(FindTool("ptxas", {}) != nullptr);
+  CHECK(FindTool("ptxas-blackwell", {}) == FindTool("ptxas", {}));
+  CHECK(FindTool("tileiras", {}) != nullptr);
+  CHECK(FindTool("tileiras", {}) != FindTool("ptxas", {}));
+  CHECK(FindTool("nvlink", {}) == nullptr);
+  CHECK(FindTool("", {}) == nullptr);
 }
 
 TEST_CASE("the command line of cuda.tile is two files, and options in their order") {

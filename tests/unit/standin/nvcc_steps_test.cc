@@ -24,7 +24,7 @@ std::optional<ToolRun> Read(const std::string& line) {
   std::istringstream stream(line);
   Words words;
   for (std::string word; stream >> word;) words.push_back(word);
-  return ReadToolRun(*FindTool(words[0]), words);
+  return ReadToolRun(*FindTool(words[0], words), words);
 }
 
 TEST_CASE("a run of cudafe++ makes the module id that a run of cicc reads") {
@@ -54,6 +54,46 @@ TEST_CASE("runs of nvcc's steps that differ in temporary names have the same key
   CHECK(Read(other)->shown_paths == Read(kCudafe)->shown_paths);
   CHECK(Read("cudafe++ --gen_c_file_name a k.ii")->shown_paths !=
         Read("cudafe++ --gen_c_file_name b k.ii")->shown_paths);
+}
+
+constexpr char kHost[] = "g++ -c -x c++ -I/i -isystem /s -m64 t.cudafe1.cpp -o k.o";
+
+TEST_CASE("a compile of host code is known by the file that cudafe++ wrote") {
+  const auto read = Read(kHost);
+  REQUIRE(read);
+  CHECK(read->tool->drives);
+  CHECK(read->inputs == Words{"t.cudafe1.cpp"});
+  CHECK(read->outputs == Words{"k.o"});
+  CHECK(FindTool("g++", {"g++", "-c", "k.cpp"}) == nullptr);
+  CHECK(FindTool("cc1plus", {"cc1plus", "-quiet", "t.cudafe1.cpp"}) == nullptr);
+}
+
+TEST_CASE("options of a host compiler that read or write other files are not served") {
+  const std::string host = kHost;
+  REQUIRE(Read(host + " -fPIC -Wall -O3 -std=c++17 -DA=1 -march=native -g -fno-exceptions"));
+  for (const char* option : {"-MD",
+                             "-MMD -MF d",
+                             "-save-temps",
+                             "-flto",
+                             "-fprofile-use",
+                             "--coverage",
+                             "-fplugin=p",
+                             "-Wa,-a",
+                             "-Wl,-s",
+                             "-Wp,-MD,d",
+                             "-gsplit-dwarf",
+                             "-gz",
+                             "-g3",
+                             "-specs=s",
+                             "-B/b",
+                             "@p",
+                             "-fdump-tree-all",
+                             "-fno-working-directory",
+                             "-fstack-usage",
+                             "second.cpp"}) {
+    CAPTURE(option);
+    CHECK_FALSE(Read(host + " " + option));
+  }
 }
 
 TEST_CASE("only relocatable device code has module ids that nvlink sees") {
