@@ -37,8 +37,8 @@ struct NextFunction {
 
 RecordHead* head = nullptr;  ///< null: this process records nothing
 /// Whether this process is a stand-in of ours, such as cccl-cache-ptxas. It looks up what its key
-/// covers, and these look-ups are recorded. Its own caches are in open directories, and its report
-/// is a temporary file; these are not.
+/// covers, and these look-ups are recorded. It makes its own caches, which are in open directories,
+/// and its report is a temporary file; these are not.
 bool is_standin = false;
 
 /// Defines the function `name` of the C library. NEXT(name) is the next library's. The assembler
@@ -465,7 +465,8 @@ RECORDED(char*, mkdtemp, char* path) {
 }
 
 RECORDED(int, mkdir, const char* path, unsigned mode) {
-  return Change(RecordKind::kMake, path, NEXT(mkdir)(path, mode));
+  const int result = NEXT(mkdir)(path, mode);
+  return is_standin ? result : Change(RecordKind::kMake, path, result);
 }
 RECORDED(int, mkfifo, const char* path, unsigned mode) {
   return Change(RecordKind::kMake, path, NEXT(mkfifo)(path, mode));
