@@ -92,13 +92,6 @@ class Absences {
 
 bool IsAbsence(int error) { return error == ENOENT || error == ENOTDIR; }
 
-/// Returns whether the file is no file of a file system: the process's own state, or a device such
-/// as the null device.
-bool IsOfKernel(std::string_view name) {
-  return name.starts_with("/proc/self/") ||
-         (name.starts_with("/dev/") && !name.starts_with("/dev/shm/"));
-}
-
 /// Returns whether the bytes are a text in which the preprocessor may find the time.
 bool ShowsTime(std::string_view bytes) {
   if (bytes.starts_with("\177ELF") || bytes.starts_with("!<arch>")) return false;
@@ -317,6 +310,11 @@ bool Comparison::ContentsHold(std::string_view closure, const UserCache& facts) 
 }
 
 }  // namespace
+
+bool IsOfKernel(std::string_view name) {
+  return name.starts_with("/proc/self/") ||
+         (name.starts_with("/dev/") && !name.starts_with("/dev/shm/"));
+}
 
 std::variant<Closure, std::string> Closure::Of(const Trace& trace,
                                                const std::vector<std::string>& outputs,

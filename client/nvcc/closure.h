@@ -16,6 +16,10 @@
 
 namespace cccl_cache::nvcc {
 
+/// Returns whether an absolute name is that of no file with lasting contents: the process's own
+/// state, or a device such as the null device.
+[[nodiscard]] bool IsOfKernel(std::string_view name);
+
 /// The state of all files that a run of nvcc depends on. A later run with the same command line and
 /// environment has the same result if the state is the same. It is encoded as:
 ///   closure = count { shared:u16 text(rest of the name) kind:u8 ... }

@@ -100,9 +100,11 @@ std::optional<std::string> ReadRegular(const std::string& path, bool* executable
   return ReadAll(file.get());
 }
 
+/// Returns whether the output path is a regular file or does not exist yet. /dev/stdout may lead to
+/// a regular file, and a replay would replace that link.
 bool TakesFile(const std::string& path) {
   struct stat status;
-  return stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode);
+  return !IsOfKernel(path) && (stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode));
 }
 
 /// Returns the path of the recorder, which is beside this program. Empty if it can't be preloaded:
