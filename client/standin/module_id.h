@@ -15,9 +15,8 @@ namespace cccl_cache::standin {
 
 /// Returns whether two objects with this module id can be part of one program as if their ids
 /// differed: no name that contains the id is visible to the linker. `code` is host code that
-/// cudafe++ wrote. Such a name is that of an object with relocatable device code, or depends on a
-/// type in an unnamed namespace. To be safe, false for all unnamed namespaces that contain more
-/// than functions and constants.
+/// cudafe++ wrote. It gives unnamed namespaces a name with the id, so that what they declare is
+/// visible, unless they declare nothing.
 [[nodiscard]] bool IsLocal(std::string_view id, std::string_view code);
 
 }  // namespace cccl_cache::standin
