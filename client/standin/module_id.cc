@@ -3,34 +3,51 @@
 #include "client/standin/module_id.h"
 
 #include <algorithm>
-#include <cctype>
 #include <string>
 
 namespace cccl_cache::standin {
 namespace {
 
+/// What may define a type, or an entity whose linkage follows from a type or is not internal. A
+/// lambda expression begins with one of the brackets. Literals may contain braces.
+constexpr std::string_view kNotLocal[] = {"class", "struct", "union", "enum",  "template", "inline",
+                                          "[]",    "[&",     "[=",    "[this", "\"",       "'"};
 /// What cudafe++ writes for the one object of unnamed namespaces in the headers of CCCL. Its type
 /// is an empty class, so that it may be merged.
 constexpr std::string_view kIgnore = "constexpr inline __ignore_t ignore{};";
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+bool IsSpace(char c) { return c == ' ' || c == '\t'; }
 
-/// Returns whether the block that begins with the text, behind its brace, declares nothing. Its
-/// names have external linkage, because cudafe++ gives the unnamed namespace a name.
-bool IsEmpty(std::string_view text) {
+/// Returns whether the block that begins with the text, behind its brace, has internal names only:
+/// cudafe++ gives the unnamed namespace a name, so that only what is declared static is internal.
+/// False if the block has literals, whose braces would have to be told from others.
+bool HasLocalNames(std::string_view text) {
+  constexpr std::string_view kStatic = "static ";
+  std::string block;
+  bool at_start = true;  // of a declaration
   int depth = 1;
   while (depth > 0) {
-    const std::string_view line = text.substr(0, text.find('\n'));
+    std::string_view line = text.substr(0, text.find('\n'));
     if (line.size() == text.size()) return false;  // the block has no end
     text.remove_prefix(line.size() + 1);
     if (line.starts_with('#') || line.starts_with(kIgnore)) continue;
-    for (const char c : line) {
+    for (; depth > 0 && !line.empty(); line.remove_prefix(1)) {
+      const char c = line.front();
       if (c == '{') ++depth;
-      if (c == '}' && --depth == 0) return true;
-      if (std::isspace(static_cast<unsigned char>(c)) == 0 && c != '{' && c != '}') return false;
+      if (c == '}') --depth;
+      block.push_back(c);
+      if (depth == 1 && (c == '}' || c == ';')) {
+        at_start = true;
+      } else if (depth == 1 && at_start && !IsSpace(c)) {
+        if (!line.starts_with(kStatic)) return false;
+        at_start = false;
+      }
     }
+    block.push_back('\n');
   }
-  return true;
+  return std::ranges::none_of(
+      kNotLocal, [&block](std::string_view word) { return block.find(word) != std::string::npos; });
 }
 
 }  // namespace
@@ -44,7 +61,7 @@ bool IsLocal(std::string_view id, std::string_view code) {
   const std::string name = std::string("namespace _GLOBAL__N_").append(id);
   for (size_t at = code.find(name); at != std::string_view::npos; at = code.find(name, at + 1)) {
     const size_t begin = code.find('{', at);
-    if (begin == std::string_view::npos || !IsEmpty(code.substr(begin + 1))) return false;
+    if (begin == std::string_view::npos || !HasLocalNames(code.substr(begin + 1))) return false;
   }
   return true;
 }

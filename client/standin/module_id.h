@@ -15,8 +15,8 @@ namespace cccl_cache::standin {
 
 /// Returns whether two objects with this module id can be part of one program as if their ids
 /// differed: no name that contains the id is visible to the linker. `code` is host code that
-/// cudafe++ wrote. It gives unnamed namespaces a name with the id, so that what they declare is
-/// visible, unless they declare nothing.
+/// cudafe++ wrote. It gives unnamed namespaces a name with the id, so that all that they declare is
+/// visible but static functions and variables. To be safe, false for all other declarations.
 [[nodiscard]] bool IsLocal(std::string_view id, std::string_view code);
 
 }  // namespace cccl_cache::standin

@@ -152,13 +152,15 @@ bool IsLocalWith(const std::string& text) {
                               "\n}\nstruct After { int a[1]; };\n");
 }
 
-TEST_CASE("the linker sees what unnamed namespaces declare") {
+TEST_CASE("the linker sees what unnamed namespaces declare, unless it is static") {
   CHECK(IsLocal("_id_1", "struct A { };\n#define _NV_ANON_NAMESPACE _GLOBAL__N__id_1\n"));
   CHECK(IsLocalWith("# 42 \"struct.h\"\nconstexpr inline __ignore_t ignore{}; \n# 43"));
-  for (const char* text : {"int q;", "static int b{1};", "struct X { int v; };", "class X;",
-                           "enum { a };", "union U { };", "template<class T> f();", "inline int v;",
-                           "static auto f = [](int a) { return a; };", "static char c = '}';",
-                           "static const char* s = \"}\";", "static int open() {"}) {
+  CHECK(IsLocalWith("static int f(int a) { return a; }\nstatic int b{1};"));
+  for (const char* text :
+       {"int q;", "static int b; int q;", "static int f() { } int g() { }", "struct X { int v; };",
+        "class X;", "enum { a };", "union U { };", "template<class T> f();", "inline int v;",
+        "static auto f = [](int a) { return a; };", "static char c = '}';",
+        "static const char* s = \"}\";", "static int open() {"}) {
     CAPTURE(text);
     CHECK_FALSE(IsLocalWith(text));
   }
