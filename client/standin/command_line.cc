@@ -15,6 +15,7 @@ constexpr std::string_view kWriteMore =
     "SUNPRO_DEPENDENCIES ";
 
 constexpr std::string_view kRelocatable = "--device-c";
+constexpr std::string_view kHostCode = "--gen_c_file_name";
 
 /// Returns whether the word begins with one of the names, which are between spaces.
 bool BeginsWith(std::string_view names, std::string_view word) {
@@ -57,6 +58,7 @@ std::optional<ToolRun> ReadToolRun(const Tool& tool, const Words& words) {
   ToolRun run{.tool = &tool, .name = words[0].substr(words[0].rfind('/') + 1)};
   const auto keep = [&run](std::string_view word) { run.options.append(word).push_back('\0'); };
   const bool writes_inputs = std::ranges::find(words, tool.writing_inputs) != words.end();
+  const bool writes_code = std::ranges::find(words, kHostCode) != words.end();
   bool shows_paths = tool.shows_inputs;
   std::string file;         // the input that is no option's value
   std::string given = " ";  // options that name files
@@ -64,7 +66,10 @@ std::optional<ToolRun> ReadToolRun(const Tool& tool, const Words& words) {
     const std::string_view word = words[i];
     const bool last = i + 1 == words.size();
     const bool names_input = Has(tool.inputs, word);
-    if ((names_input || Has(tool.outputs, word)) && !last && IsFileName(words[i + 1])) {
+    if (names_input && writes_inputs && !writes_code && !last && IsPlain(words[i + 1])) {
+      keep(word);
+      keep(words[++i]);
+    } else if ((names_input || Has(tool.outputs, word)) && !last && IsFileName(words[i + 1])) {
       if (Has(given, word)) return std::nullopt;
       given.append(word).push_back(' ');
       if (tool.shows_outputs) keep(word);
@@ -87,6 +92,8 @@ std::optional<ToolRun> ReadToolRun(const Tool& tool, const Words& words) {
     }
   }
   if (file.empty() || run.outputs.empty()) return std::nullopt;
+  // The module id, which is part of names that nvlink sees, is not known.
+  if (run.links_device_code && writes_inputs && !writes_code) return std::nullopt;
   if (run.outputs.size() > 1 && !tool.shows_outputs) return std::nullopt;  // "-o" by two names
   run.inputs.insert(run.inputs.begin(), file);
   if (shows_paths) ShowPaths(&run);

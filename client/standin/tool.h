@@ -28,7 +28,8 @@ struct Tool {
   /// Options whose next word is the path of a file that the tool reads or writes.
   std::string_view inputs;
   std::string_view outputs;
-  /// A flag with which the tool writes the files of `inputs`.
+  /// A flag with which the tool writes the files of `inputs`, if it also writes host code.
+  /// Otherwise it then neither reads nor writes them.
   std::string_view writing_inputs;
   /// Flags that make the output contain the input's path and the working directory.
   std::string_view showing_paths;

@@ -53,7 +53,8 @@ class Nvcc:
         (self.directory / name).write_text(text)
 
     def words(self, *words):
-        return [str(self.program), *words, "-c", "k.cu", "-o"]
+        kind = [] if {"-ptx", "-cubin"} & set(words) else ["-c"]
+        return [str(self.program), *words, *kind, "k.cu", "-o"]
 
     def alone(self, *words, output="alone.o"):
         """Returns the ended process and the object."""
@@ -139,6 +140,14 @@ def test_every_input_is_in_the_key(nvcc):
     assert nvcc.under_run(*WORDS)[0] == counts(0, steps)
     nvcc.write(STRONG)
     assert nvcc.under_run(*WORDS)[0] == counts(steps, 0)
+
+
+@pytest.mark.parametrize("kind", ["-ptx", "-cubin"])
+def test_code_without_host_code_is_made_once(nvcc, kind):
+    nvcc.write(WEAK)
+    first, made = nvcc.under_run(*WORDS, kind, output="k")
+    assert nvcc.under_run(*WORDS, kind, output="k") == (counts(first["compiled"], 0), made)
+    assert first["compiled"] > 0
 
 
 def test_an_error_is_nvccs_own_in_each_run(nvcc):

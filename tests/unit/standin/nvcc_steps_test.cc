@@ -43,6 +43,12 @@ TEST_CASE("a run of cudafe++ makes the module id that a run of cicc reads") {
   REQUIRE(alone);
   CHECK(alone->inputs == Words{"k.ii"});
   CHECK(alone->module_id == 0);
+  const auto ptx = Read("cicc --gen_module_id_file --module_id_file_name m k.ii -o k.ptx");
+  REQUIRE(ptx);
+  CHECK(ptx->inputs == Words{"k.ii"});
+  CHECK(ptx->outputs == Words{"k.ptx"});
+  CHECK_FALSE(ptx->module_id);
+  CHECK_FALSE(Read("cicc --device-c --gen_module_id_file --module_id_file_name m k.ii -o k.ptx"));
 }
 
 TEST_CASE("runs of nvcc's steps that differ in temporary names have the same key") {
