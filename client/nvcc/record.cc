@@ -16,11 +16,14 @@
 #include <link.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdarg>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -57,8 +60,14 @@ Function* Found(NextFunction* next, Function*) {
   return reinterpret_cast<Function*>(next->found);
 }
 
-/// Writes a record. The text is `text`, or `text`, a NUL and `more`.
-void Put(RecordKind kind, const char* text, int error, const char* more = nullptr) {
+/// Further fields of a record. The text of a record is `text`, or `text`, a NUL and `more`.
+struct Details {
+  const char* more = nullptr;
+  FileIdentity identity = {};
+};
+
+void PutFrom(int process, RecordKind kind, const char* text, int error, const Details& details) {
+  const char* const more = details.more;
   if (head == nullptr || text == nullptr) return;
   const size_t length = std::strlen(text);
   const size_t more_length = more == nullptr ? 0 : std::strlen(more) + 1;
@@ -73,12 +82,37 @@ void Put(RecordKind kind, const char* text, int error, const char* more = nullpt
   record->size = static_cast<uint32_t>(length + more_length);
   record->kind = kind;
   record->error = error;
+  record->process = process;
+  record->identity = details.identity;
   std::memcpy(place + sizeof(Record), text, length);
   if (more != nullptr) {
     place[sizeof(Record) + length] = '\0';
     std::memcpy(place + sizeof(Record) + length + 1, more, more_length - 1);
   }
   record->written.store(1, std::memory_order_release);
+}
+
+/// Writes a record of a call by this process.
+void Put(RecordKind kind, const char* text, int error, const Details& details = {}) {
+  PutFrom(getpid(), kind, text, error, details);
+}
+
+/// Returns the identity of an open file.
+FileIdentity IdentityOfOpen(int file) {
+  struct stat status;
+  const int error = errno;
+  const bool known = syscall(SYS_fstat, file, &status) == 0;
+  errno = error;
+  return known ? IdentityOf(status) : FileIdentity{};
+}
+
+/// Returns the identity of the file with a name.
+FileIdentity IdentityOfNamed(const char* path) {
+  struct stat status;
+  const int error = errno;
+  const bool known = syscall(SYS_newfstatat, AT_FDCWD, path, &status, 0) == 0;
+  errno = error;
+  return known ? IdentityOf(status) : FileIdentity{};
 }
 
 /// Notes a call of a function that is not recorded further, so that the run is not kept.
@@ -88,6 +122,8 @@ void Lose(const char* function) { Put(RecordKind::kLost, function, 0); }
 /// another directory is not recorded.
 bool HasPlainName(int directory, const char* path) {
   if (path == nullptr || path[0] == '\0') return false;  // the call fails, or means the descriptor
+  // A stand-in asks there who the daemon is, and how reliable the stamps of files are.
+  if (is_standin && std::strncmp(path, "/proc/", 6) == 0) return false;
   if (directory == AT_FDCWD || path[0] == '/') return true;
   if (!is_standin) Lose("openat");
   return false;
@@ -95,9 +131,12 @@ bool HasPlainName(int directory, const char* path) {
 
 /// Records a look-up with this result. Returns the result.
 template <typename Result>
-Result Look(const char* path, Result result, bool found, int directory = AT_FDCWD) {
+Result Look(const char* path, Result result, bool found, int directory = AT_FDCWD,
+            const FileIdentity& identity = {}) {
   const int error = errno;
-  if (HasPlainName(directory, path)) Put(RecordKind::kLook, path, found ? 0 : error);
+  if (HasPlainName(directory, path)) {
+    Put(RecordKind::kLook, path, found ? 0 : error, {.more = nullptr, .identity = identity});
+  }
   errno = error;
   return result;
 }
@@ -109,11 +148,28 @@ int Change(RecordKind kind, const char* path, int result, int directory = AT_FDC
   return result;
 }
 
+/// Records a call that returned a status like stat(). The status of a link is no identity of the
+/// file behind it.
+int LookAt(const char* path, int result, const void* status, int directory = AT_FDCWD) {
+  FileIdentity identity = {};
+  const auto* const found = static_cast<const struct stat*>(status);
+  if (result == 0 && !S_ISLNK(found->st_mode)) identity = IdentityOf(*found);
+  return Look(path, result, result == 0, directory, identity);
+}
+
+int DescriptorOf(int file) { return file; }
+int DescriptorOf(void* stream) {
+  return stream == nullptr ? -1 : fileno(static_cast<FILE*>(stream));
+}
+
 /// Records a call that opened a file, or tried to. `flags` are those of open().
 template <typename Result>
 Result Open(const char* path, int flags, Result result, bool opened, int directory = AT_FDCWD) {
   const bool writes = (flags & O_ACCMODE) != O_RDONLY || (flags & (O_CREAT | O_TRUNC)) != 0;
-  if (!opened || !writes) return Look(path, result, opened, directory);
+  if (!opened || !writes) {
+    const FileIdentity identity = opened ? IdentityOfOpen(DescriptorOf(result)) : FileIdentity{};
+    return Look(path, result, opened, directory, identity);
+  }
   if ((flags & O_TMPFILE) == O_TMPFILE || !HasPlainName(directory, path)) return result;
   const bool makes = (flags & O_TRUNC) != 0 || (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
   Put(makes ? RecordKind::kMake : RecordKind::kChange, path, 0);
@@ -132,7 +188,9 @@ int FlagsOf(const char* mode) {
 template <typename Result>
 Result List(const char* path, Result result, bool opened) {
   if (!opened) return Look(path, result, false);
-  if (HasPlainName(AT_FDCWD, path)) Put(RecordKind::kList, path, 0);
+  if (HasPlainName(AT_FDCWD, path)) {
+    Put(RecordKind::kList, path, 0, {.identity = IdentityOfNamed(path)});
+  }
   return result;
 }
 
@@ -143,7 +201,7 @@ void Resolve(const char* path, const char* answer) {
     // EINVAL of readlink(): the file is there and is no link.
     Look(path, 0, error == EINVAL);
   } else if (HasPlainName(AT_FDCWD, path)) {
-    Put(RecordKind::kResolve, path, 0, answer);
+    Put(RecordKind::kResolve, path, 0, {.more = answer});
   }
   errno = error;
 }
@@ -180,10 +238,26 @@ void SearchProgram(const char* name) {
   Search(list, name, X_OK);
 }
 
-/// Records a start of a child process by posix_spawn() or one of its relatives.
-int Started(const char* path, int result) {
-  Put(result == 0 ? RecordKind::kStart : RecordKind::kLook, path, result);
+/// Starts a child process by `start`, which is posix_spawn() or a relative, and records that.
+template <typename Start>
+int Spawn(pid_t* child, const char* path, Start start) {
+  pid_t process = 0;
+  const int result = start(&process);
+  if (result == 0) {
+    PutFrom(process, RecordKind::kStart, path, 0, {});
+    if (child != nullptr) *child = process;
+  } else {
+    Put(RecordKind::kLook, path, result);
+  }
   return result;
+}
+
+/// Records a look-up that the loader makes by itself.
+void LookForLoader(const char* path) {
+  const int error = errno;
+  const bool found = syscall(SYS_faccessat, AT_FDCWD, path, R_OK) == 0;
+  Put(RecordKind::kLook, path, found ? 0 : errno, {.identity = IdentityOfNamed(path)});
+  errno = error;
 }
 
 /// Records each library that is mapped into this process, and where the loader looked for it
@@ -192,7 +266,7 @@ int RecordLibrary(dl_phdr_info* library, size_t, void*) {
   const char* const path = library->dlpi_name;
   // The program itself has no name, and a part of the kernel has one without a file.
   if (path == nullptr || path[0] == '\0' || std::strncmp(path, "linux-", 6) == 0) return 0;
-  Put(RecordKind::kLook, path, 0);
+  Put(RecordKind::kLook, path, 0, {.identity = IdentityOfNamed(path)});
   const char* const slash = std::strrchr(path, '/');
   if (slash != nullptr) Search(std::getenv("LD_LIBRARY_PATH"), slash + 1, F_OK);
   return 0;
@@ -201,23 +275,44 @@ int RecordLibrary(dl_phdr_info* library, size_t, void*) {
 extern "C" __attribute__((visibility("hidden"))) NextFunction __start_next_functions;
 extern "C" __attribute__((visibility("hidden"))) NextFunction __stop_next_functions;
 
+/// Maps the file of the records that the variable names. Returns null if it is another file: the
+/// variable may outlive the run in a server, and then the path may lead to a file of another
+/// process.
+RecordHead* MapRecords(const char* variable) {
+  if (variable == nullptr) return nullptr;
+  char* path = nullptr;
+  const uint64_t token = std::strtoull(variable, &path, 10);
+  if (*path != ':') return nullptr;
+  const long file =
+      syscall(SYS_openat, AT_FDCWD, path + 1, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (file < 0) return nullptr;
+  struct stat status;
+  void* memory = MAP_FAILED;
+  if (syscall(SYS_fstat, file, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 0 &&
+      static_cast<uint64_t>(status.st_size) == kRecordBytes) {
+    memory =
+        mmap(nullptr, kRecordBytes, PROT_READ | PROT_WRITE, MAP_SHARED, static_cast<int>(file), 0);
+  }
+  syscall(SYS_close, file);
+  if (memory == MAP_FAILED) return nullptr;
+  auto* const found = static_cast<RecordHead*>(memory);
+  if (found->token == token) return found;
+  munmap(memory, kRecordBytes);
+  return nullptr;
+}
+
 __attribute__((constructor)) void Initialize() {
   for (NextFunction* next = &__start_next_functions; next != &__stop_next_functions; ++next) {
     next->found = dlsym(RTLD_NEXT, next->name);
   }
-  const char* const path = secure_getenv(kRecordVariable);
-  if (path == nullptr) return;
-  const long file = syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC);
-  if (file < 0) return;
-  void* const memory =
-      mmap(nullptr, kRecordBytes, PROT_READ | PROT_WRITE, MAP_SHARED, static_cast<int>(file), 0);
-  syscall(SYS_close, file);
-  if (memory == MAP_FAILED) return;
-  head = static_cast<RecordHead*>(memory);
+  head = MapRecords(secure_getenv(kRecordVariable));
+  if (head == nullptr) return;
   const auto* const program = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
   const char* const slash = std::strrchr(program, '/');
   is_standin = std::strncmp(slash == nullptr ? program : slash + 1, "cccl-cache", 10) == 0;
-  Put(RecordKind::kBegin, program, 0);
+  Put(RecordKind::kBegin, program, 0, {.identity = IdentityOfNamed("/proc/self/exe")});
+  LookForLoader("/etc/ld.so.preload");
+  LookForLoader("/etc/ld.so.cache");
   dl_iterate_phdr(RecordLibrary, nullptr);
 }
 
@@ -332,12 +427,45 @@ RECORDED_SCANDIR(scandir64)
 RECORDED_GLOB(glob)
 RECORDED_GLOB(glob64)
 
+// Further ways to read the names in a directory, and to make files. Programs that nvcc starts use
+// none of them.
+#define LOST(result, name, parameters, arguments) \
+  RECORDED(result, name, parameters) {            \
+    Lose(#name);                                  \
+    return NEXT(name) arguments;                  \
+  }
+#define P(...) __VA_ARGS__
+LOST(ssize_t, getdents64, P(int directory, void* names, size_t size), (directory, names, size))
+LOST(int, scandirat, P(int directory, const char* path, void* names, void* filter, void* compare),
+     (directory, path, names, filter, compare))
+LOST(int, scandirat64, P(int directory, const char* path, void* names, void* filter, void* compare),
+     (directory, path, names, filter, compare))
+LOST(void*, fts_open, P(char* const* paths, int options, void* compare), (paths, options, compare))
+LOST(void*, fts64_open, P(char* const* paths, int options, void* compare),
+     (paths, options, compare))
+LOST(int, ftw, P(const char* path, void* call, int most), (path, call, most))
+LOST(int, ftw64, P(const char* path, void* call, int most), (path, call, most))
+LOST(int, nftw, P(const char* path, void* call, int most, int flags), (path, call, most, flags))
+LOST(int, nftw64, P(const char* path, void* call, int most, int flags), (path, call, most, flags))
+LOST(int, mknod, P(const char* path, unsigned mode, dev_t device), (path, mode, device))
+LOST(int, mknodat, P(int directory, const char* path, unsigned mode, dev_t device),
+     (directory, path, mode, device))
+LOST(int, mkfifoat, P(int directory, const char* path, unsigned mode), (directory, path, mode))
+LOST(int, mkdirat, P(int directory, const char* path, unsigned mode), (directory, path, mode))
+LOST(int, symlinkat, P(const char* target, int directory, const char* path),
+     (target, directory, path))
+
+RECORDED(void*, fdopendir, int directory) {
+  if (!is_standin) Lose("fdopendir");
+  return NEXT(fdopendir)(directory);
+}
+
 // Asking for the status of files.
 
 #define RECORDED_STAT(name)                             \
   RECORDED(int, name, const char* path, void* status) { \
     const int result = NEXT(name)(path, status);        \
-    return Look(path, result, result == 0);             \
+    return LookAt(path, result, status);                \
   }
 RECORDED_STAT(stat)
 RECORDED_STAT(stat64)
@@ -348,7 +476,7 @@ RECORDED_STAT(lstat64)
 #define RECORDED_XSTAT(name)                                         \
   RECORDED(int, name, int version, const char* path, void* status) { \
     const int result = NEXT(name)(version, path, status);            \
-    return Look(path, result, result == 0);                          \
+    return LookAt(path, result, status);                             \
   }
 RECORDED_XSTAT(__xstat)
 RECORDED_XSTAT(__xstat64)
@@ -358,7 +486,7 @@ RECORDED_XSTAT(__lxstat64)
 #define RECORDED_FSTATAT(name)                                                    \
   RECORDED(int, name, int directory, const char* path, void* status, int flags) { \
     const int result = NEXT(name)(directory, path, status, flags);                \
-    return Look(path, result, result == 0, directory);                            \
+    return LookAt(path, result, status, directory);                               \
   }
 RECORDED_FSTATAT(fstatat)
 RECORDED_FSTATAT(fstatat64)
@@ -366,14 +494,26 @@ RECORDED_FSTATAT(fstatat64)
 #define RECORDED_FXSTATAT(name)                                                                \
   RECORDED(int, name, int version, int directory, const char* path, void* status, int flags) { \
     const int result = NEXT(name)(version, directory, path, status, flags);                    \
-    return Look(path, result, result == 0, directory);                                         \
+    return LookAt(path, result, status, directory);                                            \
   }
 RECORDED_FXSTATAT(__fxstatat)
 RECORDED_FXSTATAT(__fxstatat64)
 
 RECORDED(int, statx, int directory, const char* path, int flags, unsigned mask, void* status) {
   const int result = NEXT(statx)(directory, path, flags, mask, status);
-  return Look(path, result, result == 0, directory);
+  FileIdentity identity = {};
+  const auto* const found = static_cast<const struct statx*>(status);
+  constexpr unsigned kNeeded = STATX_TYPE | STATX_INO | STATX_CTIME;
+  if (result == 0 && (found->stx_mask & kNeeded) != kNeeded) Lose("statx");
+  if (result == 0 && !S_ISLNK(found->stx_mode)) {
+    struct stat shown = {};
+    shown.st_dev = makedev(found->stx_dev_major, found->stx_dev_minor);
+    shown.st_ino = found->stx_ino;
+    shown.st_mode = found->stx_mode;
+    shown.st_ctim = {found->stx_ctime.tv_sec, found->stx_ctime.tv_nsec};
+    identity = IdentityOf(shown);
+  }
+  return Look(path, result, result == 0, directory, identity);
 }
 
 #define RECORDED_ACCESS(name)                       \
@@ -592,24 +732,28 @@ RECORDED(int, execveat, int directory, const char* path, Words words, Words vari
   Lose("execveat");
   return NEXT(execveat)(directory, path, words, variables, flags);
 }
-RECORDED(int, posix_spawn, void* child, const char* path, void* actions, void* attributes,
+RECORDED(int, posix_spawn, pid_t* child, const char* path, void* actions, void* attributes,
          Words words, Words variables) {
-  return Started(path, NEXT(posix_spawn)(child, path, actions, attributes, words, variables));
+  return Spawn(child, path, [&](pid_t* process) {
+    return NEXT(posix_spawn)(process, path, actions, attributes, words, variables);
+  });
 }
-RECORDED(int, posix_spawnp, void* child, const char* name, void* actions, void* attributes,
+RECORDED(int, posix_spawnp, pid_t* child, const char* name, void* actions, void* attributes,
          Words words, Words variables) {
   SearchProgram(name);
-  return Started(name, NEXT(posix_spawnp)(child, name, actions, attributes, words, variables));
+  return Spawn(child, name, [&](pid_t* process) {
+    return NEXT(posix_spawnp)(process, name, actions, attributes, words, variables);
+  });
 }
 
 // The shell that these two start has the recorder, so that its start is one of those expected.
 constexpr char kShell[] = "/bin/sh";
 RECORDED(int, system, const char* command) {
-  if (command != nullptr) Put(RecordKind::kStart, kShell, 0);
+  if (command != nullptr) PutFrom(0, RecordKind::kStart, kShell, 0, {});
   return NEXT(system)(command);
 }
 RECORDED(void*, popen, const char* command, const char* mode) {
   void* const stream = NEXT(popen)(command, mode);
-  if (stream != nullptr) Put(RecordKind::kStart, kShell, 0);
+  if (stream != nullptr) PutFrom(0, RecordKind::kStart, kShell, 0, {});
   return stream;
 }

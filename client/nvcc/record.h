@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <compare>
 #include <cstdint>
 
 // The memory into which libcccl_cache_record.so writes, and which cccl-cache-nvcc reads. This
@@ -10,7 +11,8 @@
 
 namespace cccl_cache::nvcc {
 
-/// The environment variable with the path of the file that holds the records.
+/// The environment variable with the token and the path of the file that holds the records:
+/// "TOKEN:PATH", with the token in decimal. The file has no link in a directory.
 inline constexpr char kRecordVariable[] = "CCCL_CACHE_NVCC_RECORD";
 /// The size of that file. It is sparse. Further records are lost, and the run is not kept.
 inline constexpr uint64_t kRecordBytes = uint64_t{256} << 20;
@@ -29,12 +31,34 @@ enum class RecordKind : uint8_t {
   kLost,        ///< the text is the name of a function whose call can't be recorded
 };
 
+/// Shows that a name led to the same file twice. All zero: not known.
+struct FileIdentity {
+  uint64_t device;
+  uint64_t inode;
+  int64_t changed_ns;  ///< time of the last change of the file's status
+
+  auto operator<=>(const FileIdentity&) const = default;
+};
+
+/// Returns the identity from a status as stat() returns it. It ignores the time of a directory,
+/// which any new name changes.
+template <typename Status>
+FileIdentity IdentityOf(const Status& status) {
+  const bool is_directory = (status.st_mode & 0170000) == 0040000;
+  const int64_t changed_ns = status.st_ctim.tv_sec * 1'000'000'000 + status.st_ctim.tv_nsec;
+  return {status.st_dev, status.st_ino, is_directory ? 0 : changed_ns};
+}
+
 /// One record. It is followed by `size` bytes of text, and by padding up to the next multiple of 8.
 struct Record {
   std::atomic<uint32_t> written;  ///< 1 once the record is complete
   uint32_t size;
-  RecordKind kind;
   int32_t error;  ///< errno of a failed call, or 0
+  /// The process that made the call. Of kStart: the child process, or 0 if it is not known.
+  int32_t process;
+  FileIdentity identity;  ///< of the file that kBegin or kLook found
+  RecordKind kind;
+  uint8_t reserved[7];
 };
 
 /// The beginning of the file. The records follow.
@@ -42,6 +66,7 @@ struct RecordHead {
   std::atomic<uint64_t> used;  ///< number of bytes that records have claimed, also beyond the end
   std::atomic<uint32_t> lost;  ///< 1 if a record could not be written
   uint32_t reserved;
+  uint64_t token;  ///< a random number, which is also in the environment variable
 };
 
 inline constexpr uint64_t SizeOfRecord(uint64_t text) {

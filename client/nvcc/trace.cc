@@ -3,6 +3,7 @@
 #include "client/nvcc/trace.h"
 
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,43 +13,88 @@
 #include <utility>
 
 #include "base/files/file_size_limit.h"
-#include "client/nvcc/record.h"
 
 namespace cccl_cache::nvcc {
 namespace {
 
 constexpr char kPreload[] = "LD_PRELOAD";
 
-/// Counts the programs that began with the recorder, and those that were started.
+std::string BaseName(std::string_view path) {
+  return std::string(path.substr(path.rfind('/') + 1));
+}
+
+/// Compares the programs that began with the recorder with those that were started.
 class Programs {
  public:
-  void Take(RecordKind kind) {
-    begun_ += kind == RecordKind::kBegin;
-    started_ += kind == RecordKind::kExec || kind == RecordKind::kStart;
-    started_ -= kind == RecordKind::kExecFailed;
+  void Take(const Record& record, std::string_view path) {
+    const Program program{record.process, BaseName(path)};
+    switch (record.kind) {
+      case RecordKind::kBegin:
+        // nvcc itself is started by a process without the recorder.
+        if (std::exchange(any_, true)) begun_.insert(program);
+        break;
+      case RecordKind::kExec:
+      case RecordKind::kStart:
+        started_.insert(program);
+        break;
+      case RecordKind::kExecFailed:
+        Erase(program);
+        break;
+      default:
+        break;
+    }
   }
-  /// Returns whether each program that was started had the recorder. nvcc itself is started by a
-  /// process without it.
-  [[nodiscard]] bool AllRecorded() const { return begun_ == started_ + 1; }
+  /// Returns whether each program that was started began in its process with the recorder, and no
+  /// other program did. A script without a "#!" is another program, because a shell begins.
+  [[nodiscard]] bool AllRecorded() {
+    for (const Program& program : begun_) {
+      // libcccl_cache_exec.so puts a stand-in in the place of a program.
+      const bool stand_in = program.second.starts_with("cccl-cache-");
+      // system() and popen() do not tell the process of their shell.
+      if (!Erase(program) && !(stand_in && EraseAny(program.first)) &&
+          !Erase({0, program.second})) {
+        return false;
+      }
+    }
+    return any_ && started_.empty();
+  }
 
  private:
-  int64_t begun_ = 0;
-  int64_t started_ = 0;
+  using Program = std::pair<int32_t, std::string>;  ///< process, and name without a directory
+
+  bool Erase(const Program& program) {
+    const auto found = started_.find(program);
+    if (found == started_.end()) return false;
+    started_.erase(found);
+    return true;
+  }
+  bool EraseAny(int32_t process) {
+    const auto found = started_.lower_bound({process, ""});
+    return found != started_.end() && found->first == process && Erase(*found);
+  }
+
+  bool any_ = false;
+  std::multiset<Program> begun_;
+  std::multiset<Program> started_;
 };
 
 /// Takes a record about a file with this name.
-void Take(RecordKind kind, int error, std::string_view answer, Use* use) {
+void Take(const Record& record, std::string_view answer, Use* use) {
   // Once a program of the run has made a file, its state is the run's own.
   if (use->made) return;
-  switch (kind) {
-    case RecordKind::kBegin:
+  if (record.identity != FileIdentity{}) use->found.insert(record.identity);
+  switch (record.kind) {
     case RecordKind::kExec:
     case RecordKind::kLost:
       break;
+    case RecordKind::kBegin:
     case RecordKind::kStart:
+      use->run = true;
+      use->looks.insert(0);
+      break;
     case RecordKind::kExecFailed:
     case RecordKind::kLook:
-      use->looks.insert(error);
+      use->looks.insert(record.error);
       break;
     case RecordKind::kResolve:
       use->looks.insert(0);
@@ -80,7 +126,12 @@ Trace ReadTrace(std::string_view records, const std::string& directory) {
   records.remove_prefix(sizeof(head));
   if (head.lost != 0 || head.used > records.size()) trace.gap = "its records take too much space";
   records = records.substr(0, head.used);
+  const auto miss = [&trace](std::string why) {
+    if (trace.gap.empty()) trace.gap = std::move(why);
+  };
   Programs programs;
+  std::map<int32_t, std::string> running;  ///< names of programs, by process
+  std::map<int32_t, Use*> becomes;         ///< the program that a process is about to become
   while (!records.empty()) {
     Record record;
     if (records.size() < sizeof(record)) break;
@@ -95,9 +146,10 @@ Trace ReadTrace(std::string_view records, const std::string& directory) {
       answer = text.substr(end + 1);
       text = text.substr(0, end);
     }
-    programs.Take(record.kind);
+    programs.Take(record, text);
+    if (record.kind == RecordKind::kBegin) running[record.process] = BaseName(text);
     if (record.kind == RecordKind::kLost) {
-      trace.gap = "a program called " + std::string(text) + "()";
+      miss("a program called " + std::string(text) + "()");
       continue;
     }
     const bool about_program = record.kind <= RecordKind::kStart;
@@ -105,19 +157,39 @@ Trace ReadTrace(std::string_view records, const std::string& directory) {
     if (text.empty() || (about_program && text.find('/') == std::string_view::npos)) continue;
     std::string name(text);
     if (name[0] != '/') name = directory + "/" + name;
-    Take(record.kind, record.error, answer, &trace.uses[name]);
-    if (record.kind == RecordKind::kExec) trace.uses[name].looks.insert(0);
+    Use& use = trace.uses[name];
+    const std::string& program = running[record.process];
+    if (!use.made && record.kind <= RecordKind::kList && (program == "cc1plus" || program == "cc1"))
+      use.read_by_preprocessor = true;
+    Take(record, answer, &use);
+    // A file was there and was run only if the call did not return.
+    if (record.kind == RecordKind::kExec) {
+      becomes[record.process] = &use;
+    } else if (record.kind == RecordKind::kExecFailed) {
+      becomes.erase(record.process);
+    } else if (const auto became = becomes.find(record.process);
+               record.kind == RecordKind::kBegin && became != becomes.end()) {
+      // A stand-in may have begun in its place, so that this record's identity is another one.
+      became->second->run = true;
+      became->second->looks.insert(0);
+      becomes.erase(became);
+    }
   }
-  if (!records.empty()) trace.gap = "a record is incomplete";
-  if (!programs.AllRecorded()) trace.gap = "a program was not recorded";
+  if (!records.empty()) miss("a record is incomplete");
+  if (!programs.AllRecorded()) miss("a program was not recorded");
   return trace;
 }
 
 std::optional<Recording> Recording::Make() {
   if (!MayMakeFile(kRecordBytes)) return std::nullopt;
   FileDescriptor file(memfd_create("cccl-cache-nvcc", MFD_CLOEXEC));
-  if (!file.valid() || ftruncate(file.get(), kRecordBytes) != 0) return std::nullopt;
-  return Recording(std::move(file));
+  RecordHead head{};
+  if (getrandom(&head.token, sizeof(head.token), 0) != sizeof(head.token)) return std::nullopt;
+  if (!file.valid() || ftruncate(file.get(), kRecordBytes) != 0 ||
+      pwrite(file.get(), &head, sizeof(head), 0) != sizeof(head)) {
+    return std::nullopt;
+  }
+  return Recording(std::move(file), head.token);
 }
 
 Trace Recording::Read(const std::string& directory) const {
@@ -135,8 +207,8 @@ Recording::Environment::Environment(const Recording& recording, const std::strin
   if (const char* preloaded = getenv(kPreload)) preloaded_ = preloaded;
   const std::string more = preloaded_.value_or("").empty() ? "" : ":" + *preloaded_;
   setenv(kPreload, (library + more).c_str(), 1);
-  const std::string file =
-      "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(recording.file_.get());
+  const std::string file = std::to_string(recording.token_) + ":/proc/" + std::to_string(getpid()) +
+                           "/fd/" + std::to_string(recording.file_.get());
   setenv(kRecordVariable, file.c_str(), 1);
 }
 

@@ -2,13 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/files/file_descriptor.h"
+#include "client/nvcc/record.h"
 
 namespace cccl_cache::nvcc {
 
@@ -16,11 +19,14 @@ namespace cccl_cache::nvcc {
 struct Use {
   /// The results (errno values) of the look-ups before a program of the run made the file.
   std::set<int> looks;
-  std::set<std::string> resolved;  ///< the answers of realpath() and readlink() before that
-  bool listed = false;             ///< as a directory, before that
-  bool made = false;               ///< created, or emptied
-  bool changed = false;            ///< changed in another way, or removed, before it was made
-  bool removed = false;            ///< removed, before it was made
+  std::set<std::string> resolved;     ///< the answers of realpath() and readlink() before that
+  std::set<FileIdentity> found;       ///< the files that the name led to, before that
+  bool run = false;                   ///< as a program
+  bool read_by_preprocessor = false;  ///< looked up by GCC's preprocessor, before that
+  bool listed = false;                ///< as a directory, before that
+  bool made = false;                  ///< created, or emptied
+  bool changed = false;               ///< changed in another way, or removed, before it was made
+  bool removed = false;               ///< removed, before it was made
 };
 
 /// A run of nvcc as libcccl_cache_record.so has recorded it.
@@ -54,9 +60,10 @@ class Recording {
   [[nodiscard]] Trace Read(const std::string& directory) const;
 
  private:
-  explicit Recording(FileDescriptor file) : file_(std::move(file)) {}
+  Recording(FileDescriptor file, uint64_t token) : file_(std::move(file)), token_(token) {}
 
   FileDescriptor file_;
+  uint64_t token_;
 };
 
 }  // namespace cccl_cache::nvcc

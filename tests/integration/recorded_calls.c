@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +38,9 @@ int main(int count, char** arguments) {
   CALL(fopen64, fopen64(path, "r"))
   CALL(freopen, freopen(path, "r", stdin))
   CALL(opendir, opendir(path))
+  CALL(fdopendir, fdopendir(open(path, O_RDONLY)))
+  CALL(ftw, ftw("missing", NULL, 1))
+  CALL(mkdirat, mkdirat(AT_FDCWD, path, 0777))
   CALL(scandir, scandir(path, &names, NULL, NULL))
   CALL(stat, stat(path, &status))
   CALL(lstat, lstat(path, &status))

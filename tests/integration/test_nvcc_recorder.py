@@ -15,6 +15,10 @@ SOURCE = pathlib.Path(__file__).with_name("recorded_calls.c")
 LIBRARY = pathlib.Path(PLACES.standin).with_name("libcccl_cache_record.so")
 BEGIN, EXEC, EXEC_FAILED, START, LOOK, RESOLVE, LIST, MAKE, CHANGE, REMOVE, LOST = range(11)
 SIZE = 256 << 20
+HEAD = 24
+RECORD = "<IIiiQQqBxxxxxxx"
+RECORD_SIZE = struct.calcsize(RECORD)
+TOKEN = 2 ** 64 - 3
 
 
 @pytest.fixture(scope="module")
@@ -29,28 +33,29 @@ def record(program, directory):
     (directory / "there").write_text("")
     (directory / "folder").mkdir()
     (directory / "link").symlink_to("there")
-    records = directory / "records"
 
-    def record(function, path, **environment):
+    def record(function, path, token=TOKEN, libraries=False, identities=None, **environment):
         """Returns the records of one call as (kind, text, errno), without those of libraries."""
-        with open(records, "wb") as file:
-            file.truncate(SIZE)
+        file = os.memfd_create("records")
+        os.truncate(file, SIZE)
+        os.pwrite(file, struct.pack("<Q", TOKEN), 16)
         subprocess.run([program, function, path], cwd=directory, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                        env={"PATH": os.environ["PATH"], "LD_PRELOAD": str(LIBRARY),
-                            "CCCL_CACHE_NVCC_RECORD": str(records), **environment})
-        with open(records, "rb") as file:
-            head = file.read(16)
-            used, lost, _ = struct.unpack("<QII", head)
-            written = file.read(used)
+                            "CCCL_CACHE_NVCC_RECORD": f"{token}:/proc/{os.getpid()}/fd/{file}", **environment})
+        used, lost, _, _ = struct.unpack("<QIIQ", os.pread(file, HEAD, 0))
+        written = os.pread(file, used, HEAD)
+        os.close(file)
         assert lost == 0
         found, at = [], 0
         while at < used:
-            complete, size, kind, error = struct.unpack_from("<IIBxxxi", written, at)
-            assert complete == 1
-            text = written[at + 16:at + 16 + size].decode()
-            if ".so" not in text:
+            complete, size, error, process, device, inode, changed, kind = struct.unpack_from(RECORD, written, at)
+            assert complete == 1 and (process > 0 or kind == START)
+            text = written[at + RECORD_SIZE:at + RECORD_SIZE + size].decode()
+            if ".so" not in text or libraries:
                 found.append((kind, text, error))
-            at += (16 + size + 7) // 8 * 8
+                if identities is not None:
+                    identities.append((device, inode, changed))
+            at += (RECORD_SIZE + size + 7) // 8 * 8
         return found
 
     return record
@@ -65,6 +70,34 @@ def test_a_look_up_is_recorded_whether_it_finds_a_file_or_not(record, function):
     assert record(function, "there")[1:] == [(LOOK, "there", 0)]
     assert record(function, "missing")[1:] == [(LOOK, "missing", errno.ENOENT)]
     assert record(function, "there/below")[1:] == [(LOOK, "there/below", errno.ENOTDIR)]
+
+
+@pytest.mark.parametrize("function", ["open", "openat64", "fopen", "freopen", "stat", "fstatat", "statx"])
+def test_a_look_up_tells_which_file_it_found(record, directory, function):
+    found = []
+    record(function, "there", identities=found)
+    status = (directory / "there").stat()
+    assert found[1:] == [(status.st_dev, status.st_ino, status.st_ctime_ns)]
+    directories = []
+    record("open" if function in ("fopen", "freopen") else function, "folder", identities=directories)
+    status = (directory / "folder").stat()
+    assert directories[1:] == [(status.st_dev, status.st_ino, 0)]
+
+
+def test_a_file_that_is_not_the_one_of_the_variable_stays_as_it_is(record, directory):
+    assert record("stat", "there", CCCL_CACHE_NVCC_RECORD="") == []
+    assert record("stat", "there", token=TOKEN - 1) == []
+    linked = directory / "records"
+    linked.write_bytes(struct.pack("<QIIQ", 0, 0, 0, TOKEN))
+    os.truncate(linked, SIZE)
+    assert record("stat", "there", CCCL_CACHE_NVCC_RECORD=f"{TOKEN}:{linked}") == []
+    with open(linked, "rb") as file:
+        assert file.read(8) == bytes(8)
+
+
+@pytest.mark.parametrize("function", ["fdopendir", "ftw", "mkdirat"])
+def test_other_ways_to_read_or_make_names_are_gaps(record, function):
+    assert (LOST, function, 0) in record(function, "folder")
 
 
 @pytest.mark.parametrize("function, path, kind", [
@@ -132,6 +165,6 @@ def test_a_program_without_the_recorder_does_not_begin(record):
 
 
 def test_the_loaders_search_for_libraries_is_recorded(record, directory):
-    records = directory / "records"
-    record("stat", "there", LD_LIBRARY_PATH=f"{directory}/folder")
-    assert f"{directory}/folder/libc.so.6".encode() in records.read_bytes()[:100_000]
+    found = record("stat", "there", libraries=True, LD_LIBRARY_PATH=f"{directory}/folder")
+    assert (LOOK, f"{directory}/folder/libc.so.6", errno.ENOENT) in found
+    assert "/etc/ld.so.cache" in [text for _, text, _ in found]

@@ -15,19 +15,20 @@ namespace {
 /// Records as the recorder writes them.
 class Records {
  public:
-  Records& Add(RecordKind kind, const std::string& text, int error = 0) {
+  Records& Add(RecordKind kind, const std::string& text, int error = 0, int process = 1) {
     std::string bytes(SizeOfRecord(text.size()), '\0');
     auto* const record = reinterpret_cast<Record*>(bytes.data());
     record->written = 1;
     record->size = static_cast<uint32_t>(text.size());
     record->kind = kind;
     record->error = error;
+    record->process = process;
     text.copy(bytes.data() + sizeof(Record), text.size());
     bytes_ += bytes;
     return *this;
   }
   [[nodiscard]] std::string Bytes(uint64_t unwritten = 0, uint32_t lost = 0) const {
-    RecordHead head{.used = bytes_.size() + unwritten, .lost = lost, .reserved = 0};
+    RecordHead head{.used = bytes_.size() + unwritten, .lost = lost, .reserved = 0, .token = 0};
     std::string bytes(reinterpret_cast<const char*>(&head), sizeof(head));
     return bytes + bytes_ + std::string(unwritten, '\0');
   }
@@ -74,6 +75,63 @@ TEST_CASE("a program that started without the recorder is a gap") {
   CHECK(started(RecordKind::kExec).Add(RecordKind::kBegin, "/bin/as").Read().gap.empty());
   CHECK(started(RecordKind::kExec).Add(RecordKind::kExecFailed, "/bin/as", 2).Read().gap.empty());
   CHECK_FALSE(Records().Read().gap.empty());
+}
+
+TEST_CASE("programs are matched by their processes and names") {
+  const auto records = [] { return Records().Add(RecordKind::kBegin, "/bin/nvcc"); };
+  const auto complete = [](const Records& trace) { return trace.Read().gap.empty(); };
+  // A child begins before or after the record of its start.
+  CHECK(complete(records()
+                     .Add(RecordKind::kBegin, "/bin/as", 0, 2)
+                     .Add(RecordKind::kStart, "/bin/as", 0, 2)
+                     .Add(RecordKind::kStart, "ld", 0, 3)
+                     .Add(RecordKind::kBegin, "/bin/ld", 0, 3)));
+  // The shell of system(), whose process is not known.
+  CHECK(complete(
+      records().Add(RecordKind::kStart, "/bin/sh", 0, 0).Add(RecordKind::kBegin, "/bin/sh", 0, 2)));
+  // A stand-in in the place of a program.
+  CHECK(complete(records()
+                     .Add(RecordKind::kExec, "/bin/ptxas", 0, 2)
+                     .Add(RecordKind::kBegin, "/lib/cccl-cache-ptxas", 0, 2)));
+  // A static program, and a program that a raw system call has started.
+  CHECK_FALSE(complete(records()
+                           .Add(RecordKind::kExec, "/bin/static", 0, 2)
+                           .Add(RecordKind::kBegin, "/bin/static", 0, 3)));
+  // A script without "#!", for which a shell begins.
+  CHECK_FALSE(complete(records()
+                           .Add(RecordKind::kExec, "/bin/script", 0, 2)
+                           .Add(RecordKind::kBegin, "/bin/sh", 0, 2)));
+  CHECK_FALSE(complete(records().Add(RecordKind::kBegin, "/bin/as", 0, 2)));
+}
+
+TEST_CASE("a program is one of the run only if its start succeeded") {
+  const Trace trace = Records()
+                          .Add(RecordKind::kBegin, "/bin/nvcc")
+                          .Add(RecordKind::kExec, "/a/ptxas", 0, 2)
+                          .Add(RecordKind::kExecFailed, "/a/ptxas", ENOENT, 2)
+                          .Add(RecordKind::kExec, "/b/ptxas", 0, 2)
+                          .Add(RecordKind::kBegin, "/lib/cccl-cache-ptxas", 0, 2)
+                          .Read();
+  CHECK(trace.gap.empty());
+  CHECK(trace.uses.at("/a/ptxas").looks == std::set<int>{ENOENT});
+  CHECK_FALSE(trace.uses.at("/a/ptxas").run);
+  CHECK(trace.uses.at("/b/ptxas").looks == std::set<int>{0});
+  CHECK(trace.uses.at("/b/ptxas").run);
+}
+
+TEST_CASE("a look-up by the preprocessor before a program makes the file is known as such") {
+  const auto trace = [](const char* program, bool made) {
+    Records records;
+    records.Add(RecordKind::kBegin, program, 0, 2);
+    if (made) records.Add(RecordKind::kMake, "a.ptx", 0, 3);
+    return records.Add(RecordKind::kLook, "a.ptx", ENOENT, 2)
+        .Add(RecordKind::kMake, "a.ptx", 0, 3)
+        .Read();
+  };
+  CHECK(trace("/lib/cc1plus", false).uses.at("/work/a.ptx").read_by_preprocessor);
+  CHECK_FALSE(trace("/lib/cc1plus", true).uses.at("/work/a.ptx").read_by_preprocessor);
+  CHECK_FALSE(trace("/bin/as", false).uses.at("/work/a.ptx").read_by_preprocessor);
+  CHECK(trace("/bin/as", false).uses.at("/bin/as").run);
 }
 
 TEST_CASE("a call that can't be recorded is a gap, and is named") {
