@@ -92,11 +92,76 @@ class Absences {
 
 bool IsAbsence(int error) { return error == ENOENT || error == ENOTDIR; }
 
-/// Returns whether the bytes are a text in which the preprocessor may find the time.
-bool ShowsTime(std::string_view bytes) {
-  if (bytes.starts_with("\177ELF") || bytes.starts_with("!<arch>")) return false;
+/// Returns whether any run may have another result of the look-up: the null device, a terminal,
+/// random numbers, or what programs read about their own process.
+bool IsHarmless(std::string_view name) {
+  return name == "/dev/null" || name == "/dev/tty" || name == "/dev/urandom" ||
+         name == "/proc/self/exe" || name == "/proc/self/maps" || name == "/proc/self/status";
+}
+
+constexpr size_t kStartOfObject = 8;
+
+/// Returns whether these are the first bytes of a file that is not read as a text.
+bool IsObject(std::string_view start) {
+  return start.starts_with("\177ELF") || start.starts_with("!<arch>");
+}
+
+/// Returns a text without the ends of lines that a backslash, or the trigraph for it, continues.
+std::string WithJoinedLines(std::string text) {
+  size_t to = 0;
+  for (size_t from = 0; from < text.size(); ++from) {
+    text[to++] = text[from];
+    if (text[from] != '\n') continue;
+    size_t end = to - 1;
+    while (end > 0 && std::string_view(" \t\v\f\r").find(text[end - 1]) != std::string_view::npos) {
+      --end;
+    }
+    const std::string_view line(text.data(), end);
+    if (line.ends_with("\\")) {
+      to = end - 1;
+    } else if (line.ends_with("?\?/")) {
+      to = end - 3;
+    }
+  }
+  text.resize(to);
+  return text;
+}
+
+/// Returns whether the preprocessor may find the time in the text.
+bool ShowsTime(std::string_view text) {
   for (const std::string_view token : {"__DATE__", "__TIME__", "__TIMESTAMP__"}) {
-    if (bytes.find(token) != std::string_view::npos) return true;
+    if (text.find(token) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+/// Returns whether the preprocessor may read the text only once, or ask that of another one. It
+/// then compares the times of files with equal contents.
+bool IsReadOnce(std::string_view text) {
+  for (const std::string_view word : {"once", "import"}) {
+    if (text.find(word) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+/// Returns whether a program reads no other environment variables than those in the key. A compiler
+/// wrapper may read any.
+bool IsKnownProgram(std::string_view real_path) {
+  std::string_view name = real_path.substr(real_path.rfind('/') + 1);
+  if (name.starts_with("cccl-cache-")) return true;
+  // A release may be at the end and a platform in front: x86_64-linux-gnu-g++-12.
+  if (const size_t end = name.find_last_not_of("0123456789."); end != std::string_view::npos) {
+    if (name[end] == '-') name = name.substr(0, end);
+  }
+  constexpr std::string_view kPrograms[] = {
+      "as",        "bin2c",       "bash",      "cc1",    "cc1plus", "cicc", "collect2", "cudafe++",
+      "cuobjdump", "dash",        "fatbinary", "g++",    "gcc",     "ld",   "ld.bfd",   "ld.gold",
+      "lto1",      "lto-wrapper", "nvcc",      "nvlink", "ptxas",   "sh"};
+  for (const std::string_view program : kPrograms) {
+    if (name == program) return true;
+  }
+  for (const std::string_view program : {"-as", "-g++", "-gcc", "-ld", "-ld.bfd", "-ld.gold"}) {
+    if (name.ends_with(program)) return true;
   }
   return false;
 }
@@ -150,11 +215,15 @@ class Builder {
   /// Adds the names in directories that the run has read. To be called once, after all names were
   /// added. Returns "" or why the run can't be kept.
   std::string AddLists();
+  /// Adds the real names of equal texts that the preprocessor may read only once, because it
+  /// compares their times. To be called once, after all names were added. Returns "" or why the run
+  /// can't be kept.
+  std::string AddEqualTexts();
   /// Returns the entries, sorted by name.
   std::vector<Closure::Entry> Take();
 
  private:
-  std::string AddFile(const std::string& name, const struct stat& status);
+  std::string AddFile(const std::string& name, const Use& use);
 
   const std::set<std::string> outputs_;
   const std::map<std::string, Digest>& before_;
@@ -163,15 +232,18 @@ class Builder {
   RealNames real_names_;
   std::set<std::string> listed_;
   std::set<std::string> temporary_;  ///< directories in which the run made files that are gone
+  std::map<Digest, std::vector<std::string>> once_;  ///< texts that are read once, by contents
   std::vector<Closure::Entry> entries_;
 };
 
 std::string Builder::Add(const std::string& name, const Use& use) {
-  if (IsOfKernel(name)) return "";
+  if (IsHarmless(name)) return "";
+  if (IsOfKernel(name)) return "it looked at " + name;
   if (use.made || use.changed || use.removed) {
     const bool is_output = outputs_.contains(name);
     struct stat status;
     if (use.changed) return "it changed " + name;
+    if (is_output && use.read_by_preprocessor) return "it read its output " + name;
     if (is_output) return "";
     if (use.removed) return "it removed " + name;
     if (lstat(name.c_str(), &status) == 0) return "it wrote " + name;
@@ -193,9 +265,16 @@ std::string Builder::Add(const std::string& name, const Use& use) {
     }
     entries_.push_back({name, Closure::Kind::kReal, false, {}, real});
   }
-  if (error == 0 && S_ISREG(status.st_mode)) return use.made ? "" : AddFile(name, status);
+  if (error == 0 && S_ISREG(status.st_mode)) return use.made ? "" : AddFile(name, use);
   if (error == 0 && S_ISDIR(status.st_mode)) {
+    for (const FileIdentity& found : use.found) {
+      if (!use.made && found != IdentityOf(status)) {
+        return name + " led to another file during the run";
+      }
+    }
     entries_.push_back({name, Closure::Kind::kDirectory, false, {}, ""});
+    // GCC searches one of two equal directories only.
+    entries_.push_back({name, Closure::Kind::kReal, false, {}, real_names_.Of(name)});
   } else if (IsAbsence(error)) {
     entries_.push_back({name, Closure::Kind::kAbsent, false, {}, ""});
   } else if (error == EACCES) {
@@ -206,12 +285,28 @@ std::string Builder::Add(const std::string& name, const Use& use) {
   return "";
 }
 
-std::string Builder::AddFile(const std::string& name, const struct stat& status) {
+std::string Builder::AddFile(const std::string& name, const Use& use) {
+  const FileDescriptor file(open(name.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  struct stat status;
+  if (!file.valid() || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    return name + " can't be read";
+  }
+  std::string start(kStartOfObject, '\0');
+  const ssize_t got = pread(file.get(), start.data(), start.size(), 0);
+  start.resize(static_cast<size_t>(std::max<ssize_t>(got, 0)));
+  const bool is_text = !IsObject(start);
+  if (use.run && (is_text || !IsKnownProgram(RealPath(name)))) {
+    return "a program's environment is not known: " + name;
+  }
+  // The name may have led to another file meanwhile, by a link or a renamed directory above it.
+  for (const FileIdentity& found : use.found) {
+    if (found != IdentityOf(status)) return name + " led to another file during the run";
+  }
   std::string contents;
   std::optional<Digest> digest;
-  if (status.st_size >= kLarge) {
-    digest = DigestOfFile(name);
-  } else if (auto read = ReadFileAt(name)) {
+  if (!is_text && status.st_size >= kLarge) {
+    digest = DigestOfFile("/proc/self/fd/" + std::to_string(file.get()));
+  } else if (auto read = ReadAll(file.get())) {
     contents = *std::move(read);
     digest = Sha256(contents);
   }
@@ -223,8 +318,24 @@ std::string Builder::AddFile(const std::string& name, const struct stat& status)
       return name + " is new, or changed during the run";
     }
   }
-  if (ShowsTime(contents)) return name + " asks for the time";
+  if (is_text) {
+    const std::string text = WithJoinedLines(std::move(contents));
+    if (ShowsTime(text)) return name + " asks for the time";
+    if (IsReadOnce(text)) once_[*digest].push_back(name);
+  }
   entries_.push_back({name, Closure::Kind::kFile, IsExecutable(status), *digest, ""});
+  return "";
+}
+
+std::string Builder::AddEqualTexts() {
+  for (const auto& [digest, names] : once_) {
+    if (names.size() < 2) continue;
+    const std::string real = RealPath(names[0]);
+    for (const std::string& name : names) {
+      if (RealPath(name) != real) return name + " is equal to " + names[0];
+      entries_.push_back({name, Closure::Kind::kReal, false, {}, real});
+    }
+  }
   return "";
 }
 
@@ -312,7 +423,7 @@ bool Comparison::ContentsHold(std::string_view closure, const UserCache& facts) 
 }  // namespace
 
 bool IsOfKernel(std::string_view name) {
-  return name.starts_with("/proc/self/") ||
+  return name.starts_with("/proc/") || name.starts_with("/sys/") ||
          (name.starts_with("/dev/") && !name.starts_with("/dev/shm/"));
 }
 
@@ -326,6 +437,7 @@ std::variant<Closure, std::string> Closure::Of(const Trace& trace,
     if (std::string why = builder.Add(name, use); !why.empty()) return why;
   }
   if (std::string why = builder.AddLists(); !why.empty()) return why;
+  if (std::string why = builder.AddEqualTexts(); !why.empty()) return why;
   return Closure(builder.Take());
 }
 

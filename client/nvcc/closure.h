@@ -16,8 +16,8 @@
 
 namespace cccl_cache::nvcc {
 
-/// Returns whether an absolute name is that of no file with lasting contents: the process's own
-/// state, or a device such as the null device.
+/// Returns whether an absolute name is that of no file with lasting contents: the state of a
+/// process or of the system, or a device such as the null device.
 [[nodiscard]] bool IsOfKernel(std::string_view name);
 
 /// The state of all files that a run of nvcc depends on. A later run with the same command line and

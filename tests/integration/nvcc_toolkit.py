@@ -23,6 +23,19 @@ __global__ void kernel(float* p) { p[threadIdx.x] += VALUE; }
 int with_linkage() { return 1; }
 """
 
+# A program, because runs with a compiler that is a script are not kept.
+GATE = """
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+int main(int count, char** words) {
+  for (int i = 1; i < count; ++i) if (strcmp(words[i], "-c") == 0) kill(getpid(), SIGSTOP);
+  words[0] = "/usr/bin/g++";
+  execv(words[0], words);
+  return 127;
+}
+"""
+
 
 class Toolkit:
     """A CUDA toolkit of links, and a project that it compiles."""
@@ -51,8 +64,7 @@ class Toolkit:
         """Returns words with which nvcc's host compiler stops at the last step, until passed() is called."""
         wrapper = self.directory / "gated/g++"
         wrapper.parent.mkdir(exist_ok=True)
-        wrapper.write_text('#!/bin/sh\ncase " $* " in *" -c "*) kill -STOP $$;; esac\nexec /usr/bin/g++ "$@"\n')
-        wrapper.chmod(0o755)
+        subprocess.run(["cc", "-xc", "-", "-o", wrapper], input=GATE, text=True, check=True)
         return ["-ccbin", str(wrapper)]
 
     def stopped(self):

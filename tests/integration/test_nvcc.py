@@ -194,6 +194,15 @@ def test_a_run_whose_inputs_change_meanwhile_is_not_kept(toolkit, daemon, change
     assert kept(daemon) == 0
 
 
+def test_a_run_with_a_wrapper_of_the_host_compiler_is_not_kept(toolkit, daemon):
+    """It may read any variable."""
+    wrapper = toolkit.directory / "gw"
+    wrapper.write_text('#!/bin/sh\nexec g++ $MYFLAGS "$@"\n')
+    wrapper.chmod(0o755)
+    assert "environment" in toolkit.how(*toolkit.words, "-ccbin", str(wrapper))
+    assert kept(daemon) == 0
+
+
 REFUSED = {
     "-E": "-E a.cu -o a.o", "-M": "-M a.cu -o a.o", "-keep": "-c a.cu -keep", "-dryrun": "-c a.cu -dryrun", "-time": "-c a.cu -time times",
     "native": "-c a.cu -Xcompiler -march=native", "no source": "--version", "a phase": "-lib a.cu -o a.a", "time": "-c a.cu -DX=__TIME__",
@@ -215,6 +224,7 @@ def test_other_uses_are_left_to_nvcc_and_the_report_says_why(toolkit, daemon, wo
 
 UNKEPT = {
     "a header that asks for the time": ("second/value.h", "#define VALUE sizeof(__TIME__)\n", ""),
+    "a header that is an output": ("a.cu", '#if __has_include("a.o")\n#endif\n', ""),
     "a file written elsewhere": ("a.cu", "int f() { return 1; }\n", "-Xcompiler -fdump-tree-gimple"),
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/nvcc/closure.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -39,6 +40,17 @@ struct Scene {
 const UserCache kNoFacts("", 0);
 
 Use Found() { return {.looks = {0}, .resolved = {}}; }
+/// Returns the use of a program with this file.
+Use Run() {
+  Use use = Found();
+  use.run = true;
+  return use;
+}
+FileIdentity IdentityOfFile(const std::string& path) {
+  struct stat status {};
+  REQUIRE(stat(path.c_str(), &status) == 0);
+  return IdentityOf(status);
+}
 Use Missing() { return {.looks = {ENOENT}, .resolved = {}}; }
 
 TEST_CASE("a closure holds until the contents of a file change") {
@@ -94,6 +106,18 @@ TEST_CASE("a directory may get other names, but must stay a directory") {
   CHECK_FALSE(closure.Holds(kNoFacts));
 }
 
+TEST_CASE("a closure holds until another directory has the name") {
+  Scene scene;
+  const std::string link = scene.directory / "link";
+  fs::create_symlink(scene.directory / "some", link);
+  scene.trace.uses[link] = Found();
+  const Closure closure = scene.Built();
+  CHECK(closure.Holds(kNoFacts));
+  fs::remove(link);
+  fs::create_directory(link);
+  CHECK_FALSE(closure.Holds(kNoFacts));
+}
+
 TEST_CASE("a run with an incomplete trace is not kept") {
   Scene scene;
   scene.trace.gap = "a program was not recorded";
@@ -110,6 +134,76 @@ TEST_CASE(
   CHECK_FALSE(scene.Keeps());
   scene.before[scene.header] = Sha256("int a;");
   CHECK(scene.Keeps());
+}
+
+TEST_CASE("a name that led to another file during the run is not kept") {
+  Scene scene;
+  const std::string other = scene.directory.Write("other/a.h", "int a;");
+  for (const std::string name : {"some/a.h", "some"}) {
+    scene.trace.uses.clear();
+    Use& use = scene.trace.uses[scene.directory / name];
+    use = Found();
+    use.found = {IdentityOfFile(scene.directory / name)};
+    CHECK(scene.Keeps());
+    use.found = {IdentityOfFile(name == "some" ? fs::path(other).parent_path().string() : other)};
+    CHECK_FALSE(scene.Keeps());
+    use.found.insert(IdentityOfFile(scene.directory / name));
+    CHECK_FALSE(scene.Keeps());
+  }
+}
+
+TEST_CASE("a program is kept only if it is an executable that reads no unknown variables") {
+  Scene scene;
+  for (const char* name : {"g++", "g++-12", "x86_64-linux-gnu-g++-12", "gcc", "cc1plus", "ld.bfd",
+                           "x86_64-linux-gnu-as", "nvcc", "cudafe++", "cccl-cache-ptxas"}) {
+    scene.trace.uses.clear();
+    const std::string program = scene.directory.Write(std::string("bin/") + name, "\177ELF");
+    scene.trace.uses[program] = Run();
+    CHECK(scene.Keeps());
+    scene.directory.Write(std::string("bin/") + name, "#!/bin/sh");
+    CHECK_FALSE(scene.Keeps());
+  }
+  for (const char* name : {"mpicxx", "icpc", "ccache", "my-g++-wrapper", "date"}) {
+    scene.trace.uses.clear();
+    const std::string program = scene.directory.Write(std::string("bin/") + name, "\177ELF");
+    scene.trace.uses[program] = Run();
+    CHECK_FALSE(scene.Keeps());
+    fs::create_symlink(program, scene.directory / "g++");
+    scene.trace.uses.clear();
+    scene.trace.uses[scene.directory / "g++"] = Run();
+    CHECK_FALSE(scene.Keeps());
+    fs::remove(scene.directory / "g++");
+  }
+}
+
+TEST_CASE(
+    "equal texts that the preprocessor may read once are not kept, unless they are one file") {
+  for (const std::string text : {"#pragma once\n", "#import <other.h>\n"}) {
+    Scene scene;
+    scene.directory.Write("some/a.h", text);
+    const std::string link = scene.directory / "link";
+    fs::create_symlink(scene.directory / "some", link);
+    scene.trace.uses[scene.header] = Found();
+    scene.trace.uses[link + "/a.h"] = Found();
+    const Closure closure = scene.Built();
+    CHECK(closure.Holds(kNoFacts));
+    const std::string copy = scene.directory.Write("other/a.h", text);
+    fs::remove(link);
+    fs::create_symlink(scene.directory / "other", link);
+    CHECK_FALSE(closure.Holds(kNoFacts));
+    scene.trace.uses[copy] = Found();
+    CHECK_FALSE(scene.Keeps());
+  }
+}
+
+TEST_CASE("an output that the preprocessor looked up before it was made is not kept") {
+  Scene scene;
+  scene.outputs = {scene.header};
+  Use& use = scene.trace.uses[scene.header];
+  use = {.looks = {ENOENT}, .resolved = {}, .made = true};
+  CHECK(scene.Keeps());
+  use.read_by_preprocessor = true;
+  CHECK_FALSE(scene.Keeps());
 }
 
 TEST_CASE("a name that appears or vanishes during the run is not kept") {
@@ -140,12 +234,21 @@ TEST_CASE("a run may write its outputs and files that are gone, and nothing else
   CHECK_FALSE(scene.Keeps());
 }
 
-TEST_CASE("devices and the process's own state are no files of a closure") {
+TEST_CASE(
+    "the null device and the process's program are no files of a closure, and others are not "
+    "kept") {
   Scene scene;
   scene.trace.uses["/dev/null"] = {.looks = {0}, .resolved = {}, .made = true};
   scene.trace.uses["/proc/self/exe"] = {.looks = {0}, .resolved = {"/usr/bin/cicc"}};
   CHECK(scene.Keeps());
   CHECK(scene.Built() == Closure({}));
+  for (const char* name : {"/proc/self/cwd", "/dev/stdin", "/dev/fd/3"}) {
+    scene.trace.uses.clear();
+    scene.trace.uses[name] = Missing();
+    CHECK_FALSE(scene.Keeps());
+    scene.trace.uses[name] = Found();
+    CHECK_FALSE(scene.Keeps());
+  }
 }
 
 TEST_CASE("a run that removes or changes a file that it did not make is not kept") {
@@ -189,6 +292,14 @@ TEST_CASE("a text that asks for the time is not kept, and a program that has the
   for (const char* token : {"__DATE__", "__TIME__", "__TIMESTAMP__"}) {
     scene.directory.Write("some/a.h", std::string("auto a = ") + token);
     CHECK_FALSE(scene.Keeps());
+    scene.directory.Write("some/a.h", std::string(3 << 20, ' ') + token);
+    CHECK_FALSE(scene.Keeps());
+    std::string continued = token;
+    for (const char* end : {"\\\n", "\\\r\n", "\\ \t\n", "?\?/\n", "\\\n\\\n"}) {
+      continued.insert(5, end);
+      scene.directory.Write("some/a.h", continued);
+      CHECK_FALSE(scene.Keeps());
+    }
     scene.directory.Write("some/a.h", std::string("\177ELF") + token);
     CHECK(scene.Keeps());
   }
