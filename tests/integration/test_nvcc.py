@@ -183,12 +183,21 @@ def test_a_killed_run_leaves_its_place_to_the_next_one(toolkit, daemon):
     assert toolkit.how(*words) == "hit"
 
 
-@pytest.mark.parametrize("change", ["another text", "the same text", "a new header"])
+@pytest.mark.parametrize("change", ["another text", "the same text", "a new header", "another directory"])
 def test_a_run_whose_inputs_change_meanwhile_is_not_kept(toolkit, daemon, change):
+    second = toolkit.work / "second"
+    second.rename(toolkit.work / "one")
+    second.symlink_to("one")
+    (toolkit.work / "two").mkdir()
+    (toolkit.work / "two/value.h").write_text("#define VALUE 2\n")
     running = toolkit.start(*toolkit.words, *toolkit.gate())
     wait_for(toolkit.stopped, "a run of nvcc")
-    header = toolkit.work / ("first/value.h" if change == "a new header" else "second/value.h")
-    header.write_text("#define VALUE 2\n" if change == "another text" else "#define VALUE 1\n")
+    if change == "another directory":
+        second.unlink()
+        second.symlink_to("two")
+    else:
+        header = toolkit.work / ("first/value.h" if change == "a new header" else "second/value.h")
+        header.write_text("#define VALUE 2\n" if change == "another text" else "#define VALUE 1\n")
     toolkit.passed()
     assert ended(running).status == 0
     assert kept(daemon) == 0
