@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <optional>
 
-#include "base/files/whole_file.h"
+#include "base/files/regular_file.h"
+#include "client/standin/word_list.h"
 
 namespace cccl_cache::nvcc {
 namespace {
 
+using standin::Has;
 using standin::Words;
 
 // The options of nvcc 12 and 13. In each list, every option has a space before and after it. Left
@@ -57,8 +59,7 @@ constexpr std::string_view kWithValue =
     "-maxrregcount --nvlink-options -Xnvlink --Ofast-compile -Ofc --optimization-info -opt-info "
     "--optimize -O --options-file -optf --output-directory -odir --output-file -o --pre-include "
     "-include --prec-div -prec-div --prec-sqrt -prec-sqrt --ptxas-options -Xptxas "
-    "--relocatable-device-code -rdc --sanitize -sanitize --split-compile -split-compile "
-    "--split-compile-extended -split-compile-extended --static-global-template-stub "
+    "--relocatable-device-code -rdc --sanitize -sanitize --static-global-template-stub "
     "-static-global-template-stub --std -std --system-include -isystem --target-directory "
     "-target-dir --threads -t --undefine-macro -U --Werror -Werror --x -x ";
 
@@ -66,6 +67,24 @@ constexpr std::string_view kWithValue =
 /// and are in none of the lists above.
 constexpr std::string_view kAttached = "DILOUlmotx";
 constexpr std::string_view kNotAttached = " -lib -time ";
+
+/// Options of nvcc that are left out above, and would otherwise count as options for the host
+/// compiler.
+constexpr std::string_view kLeftOut =
+    " --apply-controls -apply-controls --clean-targets -clean --concat -concat --cuda -cuda "
+    "--dependency-drive-prefix -ddp --device-link -dlink --drive-prefix -dp --dryrun -dryrun "
+    "--enable-tile -enable-tile --fdevice-time-trace -fdevice-time-trace "
+    "--fdevice-time-trace-granularity -fdevice-time-trace-granularity --force-cl-env-setup "
+    "-force-cl-env-setup --generate-dependencies -M --generate-nonsystem-dependencies -MM --help "
+    "-h --input-drive-prefix -idp --keep -keep --keep-dir -keep-dir --lib -lib --list-gpu-arch "
+    "-arch-ls --list-gpu-code -code-ls --nvprune-options -Xnvprune --preprocess -E --prune -prune "
+    "--qpp-config -qpp-config --relocatable-link -r --run -run --run-args -run-args "
+    "--safety-compatibility -safety-compat --save-temps -save-temps --tile-only -tile-only "
+    "--tile-preview -tile-preview --tilebc -tilebc --tilecubin -tilecubin --tilefatbin -tilefatbin "
+    "--tileiras-options -Xtileiras --time -time --verbose -v --verbose2 -v2 --version -V ";
+
+constexpr std::string_view kRelocatable =
+    " --device-c -dc --device-w -dw --extensible-whole-program -ewp ";
 
 /// A phase at which nvcc ends.
 struct Phase {
@@ -86,9 +105,19 @@ constexpr Phase kPhases[] = {
 constexpr std::string_view kTexts = " .c .cc .cpp .cu .cxx .i .ii .ptx ";
 constexpr std::string_view kOtherInputs = " .a .cubin .fatbin .lib .o .obj .so ";
 
-/// Parts of words with which a result depends on the machine, the time, or a program in a plug-in.
-constexpr std::string_view kUnkept[] = {"native", "plugin", "__DATE__", "__TIME__",
-                                        "__TIMESTAMP__"};
+constexpr std::string_view kTimes[] = {"__DATE__", "__TIME__", "__TIMESTAMP__"};
+/// Beginnings of options, also inside of values, with which a result depends on a program in a
+/// plug-in, on a response file of another program, or on the number of processors.
+constexpr std::string_view kUnkeptOptions[] = {
+    "-fplugin",       "-plugin", "--plugin",       "@",
+    "--options-file", "-optf",   "-split-compile", "--split-compile"};
+/// Options whose values are paths or macros, and not words of another program.
+constexpr std::string_view kPlainValues =
+    " --define-macro -D --dependency-output -MF --dependency-target-name -MT --include-path -I "
+    "--library -l --library-path -L --libdevice-directory -ldir --output-directory -odir "
+    "--output-file -o --pre-include -include --system-include -isystem ";
+/// The longest response file that is read.
+constexpr size_t kMostWords = size_t{1} << 20;
 
 /// Variables that nvcc, its parts or the host compiler read: names, and beginnings of names (with a
 /// '*' at the end) or ends (with a '*' in front). Variables with options of nvcc's profile end in
@@ -109,6 +138,7 @@ constexpr std::string_view kVariables[] = {
     "EDG_*",
     "FINALIZER*",
     "GCC_*",
+    "GCONV_PATH",
     "GNUTARGET",
     "G++_*",
     "INCLUDES",
@@ -122,6 +152,7 @@ constexpr std::string_view kVariables[] = {
     "LIBRARIES",
     "LIBRARY_PATH",
     "LLVM*",
+    "LOCPATH",
     "LPATH",
     "MLIR*",
     "NOCOLOR",
@@ -133,6 +164,7 @@ constexpr std::string_view kVariables[] = {
     "NV_*",
     "OBJC_INCLUDE_PATH",
     "OBJCPLUS_INCLUDE_PATH",
+    "OUTPUT_CHARSET",
     "PATH",
     "PTXAS*",
     "PWD",
@@ -141,6 +173,7 @@ constexpr std::string_view kVariables[] = {
     "SYSTEM_INCLUDES",
     "TEMP",
     "TEMPDIR",
+    "TERM_URLS",
     "TMP",
     "TMPDIR",
     "TOP",
@@ -154,9 +187,24 @@ constexpr std::string_view kVariables[] = {
     "CAN_FINALIZE_DEBUG",
 };
 
-bool Has(std::string_view names, std::string_view word) {
-  return !word.empty() && word.find(' ') == std::string_view::npos &&
-         names.find(" " + std::string(word) + " ") != std::string_view::npos;
+bool HasTime(std::string_view word) {
+  return std::ranges::any_of(
+      kTimes, [word](std::string_view time) { return word.find(time) != std::string_view::npos; });
+}
+
+/// Returns whether a word, or a part of it that another program may get as a word, makes the result
+/// depend on more than files.
+bool DependsOnMore(std::string_view text) {
+  constexpr std::string_view kBetween = " \t\r\n,=+[]'\"\\";
+  while (true) {
+    const std::string_view part = text.substr(0, text.find_first_of(kBetween));
+    if (part == "native") return true;
+    for (const std::string_view option : kUnkeptOptions) {
+      if (part.starts_with(option)) return true;
+    }
+    if (part.size() == text.size()) return false;
+    text.remove_prefix(part.size() + 1);
+  }
 }
 
 /// Splits a text at its white space. None if a part may be quoted: nvcc's rules for quotes are not
@@ -218,9 +266,7 @@ class Reader {
 std::string Reader::Read(const Words& words, bool from_file) {
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
-    for (const std::string_view part : kUnkept) {
-      if (word.find(part) != std::string::npos) return word;
-    }
+    if (HasTime(word)) return word;
     if (word.size() < 2 || word[0] != '-') {
       if (std::string why = TakeInput(word); !why.empty()) return why;
       continue;
@@ -228,6 +274,8 @@ std::string Reader::Read(const Words& words, bool from_file) {
     const size_t equals = word.find('=');
     const std::string name = word.substr(0, equals);
     std::string value;
+    if (Has(kLeftOut, name)) return word;
+    if (Has(kRelocatable, word)) step_.links_device_code = true;
     if (Has(kFlags, word)) {
       if (word.starts_with("-forward-unknown") || word.starts_with("--forward-unknown")) {
         forwards_unknown_ = true;
@@ -244,9 +292,7 @@ std::string Reader::Read(const Words& words, bool from_file) {
     if (Has(kWithValue, word)) {
       if (++i == words.size()) return word;
       value = words[i];
-      for (const std::string_view part : kUnkept) {
-        if (value.find(part) != std::string::npos) return value;
-      }
+      if (HasTime(value)) return value;
     } else if (equals != std::string::npos && Has(kWithValue, name)) {
       value = word.substr(equals + 1);
     } else if (Has(kNotAttached, name)) {
@@ -255,9 +301,11 @@ std::string Reader::Read(const Words& words, bool from_file) {
       option = word.substr(0, 2);
       value = word.substr(2);
     } else {
+      if (DependsOnMore(word)) return word;
       if (unknown_.empty()) unknown_ = word;
       continue;
     }
+    if (!Has(kPlainValues, option) && DependsOnMore(value)) return value;
     if (from_file && Has(" --options-file -optf ", option)) return word;
     if (std::string why = TakeValue(option, value); !why.empty()) return why;
   }
@@ -292,12 +340,14 @@ std::string Reader::TakeValue(std::string_view name, const std::string& value) {
     if (!output_.empty() || value.empty()) return "two -o";
     output_ = value;
   } else if (Has(" --output-directory -odir ", name)) {
-    directory_ = value + "/";
+    directory_ = value.substr(0, value.find_last_not_of('/') + 1) + "/";
   } else if (Has(" --dependency-output -MF ", name)) {
     dependencies_ = value;
+  } else if (Has(" --relocatable-device-code -rdc ", name)) {
+    if (value != "false") step_.links_device_code = true;
   } else if (Has(" --options-file -optf ", name)) {
-    const auto text = ReadFileAt(value);
-    const auto words = text ? Split(*text) : std::nullopt;
+    const auto text = ReadRegular(value, kMostWords);
+    const auto words = text && text->size() < kMostWords ? Split(*text) : std::nullopt;
     if (!words) return "response file " + value;
     for (const std::string& word : *words) Keep(word);
     return Read(*words, true);

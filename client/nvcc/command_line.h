@@ -23,9 +23,9 @@ struct Output {
 struct Step {
   std::vector<std::string> sources;  ///< input files that are texts
   std::vector<Output> outputs;       ///< all files that the run may leave behind
-  /// The words of the response files and of the variables NVCC_PREPEND_FLAGS and NVCC_APPEND_FLAGS,
-  /// with a NUL behind each.
+  /// The words of the response files, with a NUL behind each.
   std::string read_words;
+  bool links_device_code = false;  ///< whether the device code is relocatable
 };
 
 /// The reason why a run is left to nvcc.

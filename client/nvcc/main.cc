@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/auxv.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,6 +24,7 @@
 #include <vector>
 
 #include "base/files/file_stamp.h"
+#include "base/files/regular_file.h"
 #include "base/files/whole_file.h"
 #include "client/interpose/report.h"
 #include "client/interpose/wait.h"
@@ -31,6 +33,7 @@
 #include "client/nvcc/kept_step.h"
 #include "client/nvcc/trace.h"
 #include "client/standin/kept_run.h"
+#include "client/standin/module_id.h"
 #include "client/standin/process.h"
 #include "client/standin/real_tool.h"
 
@@ -39,6 +42,7 @@ namespace {
 using cccl_cache::Acquired;
 using cccl_cache::Client;
 using cccl_cache::ClientOptions;
+using cccl_cache::ContentStamp;
 using cccl_cache::Deposit;
 using cccl_cache::DepositKey;
 using cccl_cache::Digest;
@@ -46,14 +50,19 @@ using cccl_cache::FileDescriptor;
 using cccl_cache::FileTimeNow;
 using cccl_cache::Hasher;
 using cccl_cache::Lease;
+using cccl_cache::OpenRegular;
 using cccl_cache::ReadAll;
+using cccl_cache::ReadRegular;
 using cccl_cache::Sha256;
+using cccl_cache::StatusAt;
+using cccl_cache::TakesFile;
 using cccl_cache::UserCache;
 using cccl_cache::interpose::CountedCall;
 using cccl_cache::interpose::Counts;
 using cccl_cache::interpose::Reason;
 using cccl_cache::standin::Ask;
 using cccl_cache::standin::Ending;
+using cccl_cache::standin::FitsEveryRun;
 using cccl_cache::standin::RealTool;
 using cccl_cache::standin::Words;
 using namespace cccl_cache::nvcc;  // NOLINT: the program's own
@@ -89,22 +98,31 @@ struct Command {
   }
 };
 
-/// Returns the contents of a regular file; none for another file.
-std::optional<std::string> ReadRegular(const std::string& path, bool* executable = nullptr) {
-  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  struct stat status;
-  if (!file.valid() || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
-    return std::nullopt;
-  }
-  if (executable != nullptr) *executable = (status.st_mode & S_IXUSR) != 0;
-  return ReadAll(file.get());
+/// A file as nvcc left it.
+struct Left {
+  std::string contents;
+  bool executable = false;
+  ContentStamp stamp;
+};
+
+/// Returns the state of a regular file; none for another file.
+std::optional<Left> ReadLeft(const std::string& path) {
+  const FileDescriptor file = OpenRegular(path);
+  struct statx status;
+  if (!file.valid() || StatusAt(file.get(), "", &status) != 0) return std::nullopt;
+  auto contents = ReadAll(file.get());
+  if (!contents) return std::nullopt;
+  return Left{.contents = *std::move(contents),
+              .executable = (status.stx_mode & S_IXUSR) != 0,
+              .stamp = ContentStamp::Of(status)};
 }
 
-/// Returns whether the output path is a regular file or does not exist yet. /dev/stdout may lead to
-/// a regular file, and a replay would replace that link.
-bool TakesFile(const std::string& path) {
-  struct stat status;
-  return !IsOfKernel(path) && (stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode));
+/// Returns whether the path still leads to the file in this state.
+bool IsStill(const std::string& path, const Left& left) {
+  const FileDescriptor file = OpenRegular(path);
+  struct statx status;
+  return file.valid() && StatusAt(file.get(), "", &status) == 0 &&
+         ContentStamp::Of(status) == left.stamp;
 }
 
 /// Returns the path of the recorder, which is beside this program. Empty if it can't be preloaded:
@@ -129,10 +147,16 @@ std::variant<Command, Refusal> ReadCommand(const RealTool& tool, const std::stri
                                            const Words& words) {
   auto read = ReadStep(words, Variable("NVCC_PREPEND_FLAGS"), Variable("NVCC_APPEND_FLAGS"));
   if (auto* refusal = std::get_if<Refusal>(&read)) return std::move(*refusal);
+  // The recorder takes address space in each program.
+  rlimit space;
+  if (getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur != RLIM_INFINITY) {
+    return Refusal{"a limit of the address space"};
+  }
   Command command;
   command.step = std::get<Step>(std::move(read));
   for (const Output& output : command.step.outputs) {
-    if (!TakesFile(output.path)) return Refusal{"output " + output.path};
+    // /dev/stdout may lead to a regular file, and a replay would replace that link.
+    if (IsOfKernel(output.path) || !TakesFile(output.path)) return Refusal{"output " + output.path};
   }
   char* const directory = getcwd(nullptr, 0);
   if (directory == nullptr) return Refusal{"no working directory"};
@@ -159,10 +183,19 @@ std::variant<Command, Refusal> ReadCommand(const RealTool& tool, const std::stri
   return command;
 }
 
-/// Returns the stored form of a successful run. Sets `why` instead if it can't be kept.
+/// A successful run of nvcc.
+struct Run {
+  Ending ending;
+  int64_t begin_ns;  ///< as FileTimeNow()
+  int64_t end_ns;    ///< as the precise clock says, which no stamp of a file is ahead of
+  std::chrono::microseconds took;
+  std::vector<std::optional<Left>> left;  ///< the outputs, which were read once nvcc had ended
+};
+
+/// Returns the stored form of a run. Sets `why` instead if it can't be kept.
 std::optional<std::string> Encode(const Command& command, const Recording& recording,
-                                  const Ending& ending, int64_t begin_ns,
-                                  std::chrono::microseconds took, std::string* why) {
+                                  const Run& run, std::string* why) {
+  const Ending& ending = run.ending;
   if (!ending.out.empty() && !ending.err.empty()) {
     *why = "the order of its messages is not known";
     return std::nullopt;
@@ -172,30 +205,33 @@ std::optional<std::string> Encode(const Command& command, const Recording& recor
   for (const Output& output : command.step.outputs) {
     outputs.push_back(command.Absolute(output.path));
   }
-  auto closure = Closure::Of(trace, outputs, command.sources, begin_ns);
+  auto closure = Closure::Of(trace, outputs, command.sources, run.begin_ns);
   if (auto* problem = std::get_if<std::string>(&closure)) {
     *why = std::move(*problem);
     return std::nullopt;
   }
   KeptStep kept{.made_s = static_cast<uint64_t>(time(nullptr)),
-                .took_us = static_cast<uint64_t>(took.count()),
+                .took_us = static_cast<uint64_t>(run.took.count()),
                 .closure = std::get<Closure>(std::move(closure)),
                 .products = {},
                 .out = ending.out,
                 .err = ending.err};
-  std::vector<std::string> contents;
-  contents.reserve(outputs.size());
   for (size_t i = 0; i < outputs.size(); ++i) {
     const auto use = trace.uses.find(outputs[i]);
     if (use == trace.uses.end() || !use->second.made) continue;
-    Product product{.path = command.step.outputs[i].path};
-    auto read = ReadRegular(product.path, &product.executable);
-    if (!read) {
-      *why = product.path + " can't be read";
+    const std::string& path = command.step.outputs[i].path;
+    const auto& left = run.left[i];
+    // Other programs may have written the file since nvcc did.
+    if (!left || left->stamp.mtime_ns > run.end_ns || !IsStill(path, *left)) {
+      *why = path + " was changed";
       return std::nullopt;
     }
-    product.contents = contents.emplace_back(*std::move(read));
-    kept.products.push_back(std::move(product));
+    if (!FitsEveryRun(left->contents, command.step.links_device_code)) {
+      *why = path + " has a module id of its own";
+      return std::nullopt;
+    }
+    kept.products.push_back(
+        {.path = path, .executable = left->executable, .contents = left->contents});
   }
   if (kept.products.empty()) {
     *why = "it wrote no output";
@@ -217,17 +253,31 @@ Served Make(const RealTool& tool, const Command& command, Lease* lease, char** a
     const Recording::Environment environment(*recording, recorder);
     // A step waits for no other process. If 64 processes hold leases of whole runs, the daemon
     // grants no more leases, and their steps would wait for each other.
+    const std::string wait(Variable(cccl_cache::interpose::kWaitVariable));
     setenv(cccl_cache::interpose::kWaitVariable, "0", 1);
     ending = tool.Run(arguments);
+    // nvcc gets the former environment if it must be run once more.
+    if (wait.empty()) {
+      unsetenv(cccl_cache::interpose::kWaitVariable);
+    } else {
+      setenv(cccl_cache::interpose::kWaitVariable, wait.c_str(), 1);
+    }
   }
   if (!ending) return Reason::kNotServed;
   ++(ending->status == 0 ? Counts().compiled : Counts().failed);
   std::string why;
   std::optional<std::string> contents;
-  if (ending->status == 0) {
-    contents =
-        Encode(command, *recording, *ending, begin_ns,
-               std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begin), &why);
+  const int status = ending->status;
+  if (status == 0) {
+    Run run{
+        .ending = *std::move(ending),
+        .begin_ns = begin_ns,
+        .end_ns =
+            std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count(),
+        .took = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begin),
+        .left = {}};
+    for (const Output& output : command.step.outputs) run.left.push_back(ReadLeft(output.path));
+    contents = Encode(command, *recording, run, &why);
   }
   if (contents) {
     [[maybe_unused]] const auto published = lease->Publish(*contents, kPublish);
@@ -235,7 +285,7 @@ Served Make(const RealTool& tool, const Command& command, Lease* lease, char** a
     lease->Fail();
   }
   if (!why.empty()) cccl_cache::interpose::CountUncacheable(why);
-  return ending->status;
+  return status;
 }
 
 /// A stored result whose closure does not hold.

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "client/standin/word_list.h"
+
 namespace cccl_cache::standin {
 namespace {
 
@@ -27,11 +29,6 @@ bool BeginsWith(std::string_view names, std::string_view word) {
     names.remove_prefix(name.size());
   }
   return false;
-}
-
-bool Has(std::string_view names, std::string_view word) {
-  return !word.empty() && word.find(' ') == std::string_view::npos &&
-         names.find(" " + std::string(word) + " ") != std::string_view::npos;
 }
 
 /// Returns whether the word is used as it is. tileiras replaces a word @FILE by the words in FILE.

@@ -6,7 +6,6 @@
 // environment is not fully understood, it replaces itself by the real tool (exec).
 #include <fcntl.h>
 #include <sys/auxv.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,6 +19,8 @@
 #include <variant>
 #include <vector>
 
+#include "base/files/file_descriptor.h"
+#include "base/files/regular_file.h"
 #include "base/files/user_cache.h"
 #include "base/files/whole_file.h"
 #include "client/interpose/report.h"
@@ -39,8 +40,9 @@ using cccl_cache::Deposit;
 using cccl_cache::Digest;
 using cccl_cache::FileDescriptor;
 using cccl_cache::Lease;
-using cccl_cache::ReadAll;
+using cccl_cache::ReadRegular;
 using cccl_cache::Sha256;
+using cccl_cache::TakesFile;
 using cccl_cache::UserCache;
 using cccl_cache::WriteAll;
 using cccl_cache::interpose::CountedCall;
@@ -50,22 +52,6 @@ using cccl_cache::interpose::Reason;
 using namespace cccl_cache::standin;  // NOLINT: the program's own
 
 constexpr std::chrono::milliseconds kPublish{2000};
-
-std::optional<std::string> ReadRegular(const std::string& path) {
-  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  struct stat status;
-  if (!file.valid() || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
-    return std::nullopt;
-  }
-  return ReadAll(file.get());
-}
-
-/// Returns whether the output path is a regular file or does not exist yet. A device or a pipe
-/// can't be handled here.
-bool TakesFile(const std::string& path) {
-  struct stat status;
-  return stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode);
-}
 
 /// Reads all files. Returns none if one is not a regular file or can't be read.
 std::optional<std::vector<std::string>> ReadFiles(const std::vector<std::string>& paths) {

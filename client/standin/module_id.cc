@@ -16,6 +16,8 @@ constexpr std::string_view kNotLocal[] = {"class", "struct", "union", "enum",  "
 /// is an empty class, so that it may be merged.
 constexpr std::string_view kIgnore = "constexpr inline __ignore_t ignore{};";
 
+constexpr size_t kMostDigits = 4;  ///< of the length of a mangled name
+
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsSpace(char c) { return c == ' ' || c == '\t'; }
 
@@ -64,6 +66,32 @@ bool IsLocal(std::string_view id, std::string_view code) {
     if (begin == std::string_view::npos || !HasLocalNames(code.substr(begin + 1))) return false;
   }
   return true;
+}
+
+bool FitsEveryRun(std::string_view file, bool relocatable) {
+  constexpr std::string_view kUnnamed = "_GLOBAL__N_";
+  constexpr std::string_view kByHost = "1";  // the host compiler's unnamed namespaces
+  for (size_t at = file.find(kUnnamed); at != std::string_view::npos;
+       at = file.find(kUnnamed, at + 1)) {
+    // A mangled name has its length in front.
+    size_t digits = 0;
+    while (digits < at && digits < kMostDigits && IsDigit(file[at - digits - 1])) ++digits;
+    size_t size = 0;
+    for (const char digit : file.substr(at - digits, digits)) size = 10 * size + (digit - '0');
+    if (size <= kUnnamed.size()) continue;
+    const std::string_view id = file.substr(at, size).substr(kUnnamed.size());
+    if (id != kByHost && HasProcessNumber(id)) return false;
+  }
+  if (!relocatable) return true;
+  constexpr std::string_view kRegister = "__cudaRegisterLinkedBinary_";
+  bool known = false;
+  for (size_t at = file.find(kRegister); at != std::string_view::npos;
+       at = file.find(kRegister, at + 1)) {
+    const std::string_view id = file.substr(at + kRegister.size());
+    if (HasProcessNumber(id.substr(0, id.find('\0')))) return false;
+    known = true;
+  }
+  return known;
 }
 
 }  // namespace cccl_cache::standin

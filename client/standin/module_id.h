@@ -19,4 +19,9 @@ namespace cccl_cache::standin {
 /// visible but static functions and variables. To be safe, false for all other declarations.
 [[nodiscard]] bool IsLocal(std::string_view id, std::string_view code);
 
+/// Returns whether a file that nvcc compiled may be part of one program together with another copy
+/// of itself: no id in its symbols may contain the number of a process. If its device code is
+/// `relocatable`, its id must be known.
+[[nodiscard]] bool FitsEveryRun(std::string_view file, bool relocatable);
+
 }  // namespace cccl_cache::standin

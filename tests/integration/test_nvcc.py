@@ -4,6 +4,7 @@
 
 import json
 import os
+import pathlib
 import re
 import signal
 import stat
@@ -12,7 +13,7 @@ import pytest
 from conftest import wait_for
 from lease_client import wait_for_waiters
 from nvcc_toolkit import STANDIN, Toolkit
-from standin import TIME, ended
+from standin import TIME, ended, is_gone
 
 
 @pytest.fixture
@@ -231,7 +232,26 @@ def test_other_uses_are_left_to_nvcc_and_the_report_says_why(toolkit, daemon, wo
     assert toolkit.report()["refusal"].startswith("nvcc: ")
 
 
+def test_a_limit_of_the_address_space_leaves_no_room_for_the_recorder(toolkit, daemon):
+    words = ["sh", "-c", 'ulimit -v 1000000000; exec "$@"', "sh", STANDIN, toolkit.nvcc, *toolkit.words]
+    assert ended(toolkit.start_words(words)) == (0, b"", b"")
+    assert kept(daemon) == 0
+
+
+def test_an_output_that_another_program_writes_after_nvcc_is_not_kept(toolkit, daemon):
+    running = toolkit.start(*toolkit.words, *toolkit.gate())
+    wait_for(toolkit.stopped, "a run of nvcc")
+    [nvcc] = pathlib.Path(f"/proc/{running.pid}/task/{running.pid}/children").read_text().split()
+    toolkit.passed()
+    wait_for(lambda: is_gone(int(nvcc)), "the end of nvcc")
+    while running.poll() is None:
+        (toolkit.work / "a.o").write_text("other")
+    assert running.returncode == 0
+    assert kept(daemon) == 0
+
+
 UNKEPT = {
+    "relocatable code with a process number": ("a.cu", "static __global__ void f() {}\n", "-dc"),
     "a header that asks for the time": ("second/value.h", "#define VALUE sizeof(__TIME__)\n", ""),
     "a header that is an output": ("a.cu", '#if __has_include("a.o")\n#endif\n', ""),
     "a file written elsewhere": ("a.cu", "int f() { return 1; }\n", "-Xcompiler -fdump-tree-gimple"),

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/nvcc/command_line.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
@@ -43,6 +45,7 @@ TEST_CASE("the output is the value of -o, or named after the source") {
   CHECK(OutputsOf("--output-file=b.o -dc a.cu") == "b.o ");
   CHECK(OutputsOf("-c some/a.cu other/b.c.cu") == "a.o b.c.o ");
   CHECK(OutputsOf("-cubin a.cu -odir some") == "some/a.cubin ");
+  CHECK(OutputsOf("-cubin a.cu -odir some//") == "some/a.cubin ");
   CHECK(OutputsOf("-fatbin a.cu") == "a.fatbin ");
   CHECK(OutputsOf("-ptx a.cu") == "a.ptx ");
   CHECK(OutputsOf("-shared a.cu") == "a.out ");
@@ -111,14 +114,57 @@ TEST_CASE("unknown options are the host compiler's where nvcc forwards them") {
   CHECK(Serves("-forward-unknown-to-host-compiler -fPIC -Wall -c a.cu"));
   CHECK(Serves("-fPIC -c a.cu --forward-unknown-opts"));
   CHECK_FALSE(Serves("-forward-unknown-to-host-compiler -march=native -c a.cu"));
+  for (const char* word : {"-E", "-run", "-keep", "--time=f", "-v", "-split-compile=0"}) {
+    INFO(word);
+    CHECK_FALSE(Serves("-forward-unknown-to-host-compiler -c a.cu " + std::string(word)));
+  }
 }
 
 TEST_CASE("a result that depends on the machine or the time is left to nvcc") {
   CHECK_FALSE(Serves("-c a.cu -arch=native"));
   CHECK_FALSE(Serves("-c a.cu -Xcompiler -march=native"));
   CHECK_FALSE(Serves("-c a.cu -Xcompiler -fplugin=some.so"));
+  CHECK_FALSE(Serves("-c a.cu -Xcompiler -Wl,-plugin,some.so"));
+  CHECK_FALSE(Serves("-c a.cu -Xcompiler=-O2,-mtune=native"));
+  CHECK_FALSE(Serves("-c a.cu -gencode arch=native,code=[native]"));
   CHECK_FALSE(Serves("-c a.cu -DBUILT=__DATE__"));
   CHECK_FALSE(Serves("-c a.cu -D BUILT=__TIME__"));
+}
+
+TEST_CASE("a path with the name of an option for the machine is served") {
+  CHECK(Serves("-c native/a.cu -o plugin/native.o -I plugin -Iat/native -include some/native.h"));
+  CHECK(Serves("-c a.cu -isystem gcc@12/include -DPLUGIN=plugin"));
+}
+
+TEST_CASE("a number of processors, or a response file for another program, is left to nvcc") {
+  for (const char* words :
+       {"-split-compile 0", "--split-compile=4", "-split-compile-extended=0",
+        "-Xptxas -split-compile=2", "-Xptxas=-O3,--split-compile,2", "-Xcompiler @file",
+        "-Xcompiler -O2,@file", "-Xlinker=@file", "-Xptxas --options-file,file"}) {
+    INFO(words);
+    CHECK_FALSE(Serves("-c a.cu " + std::string(words)));
+  }
+}
+
+TEST_CASE("relocatable device code is known by its options") {
+  const auto relocatable = [](const std::string& line) {
+    return std::get<Step>(Read(line)).links_device_code;
+  };
+  for (const char* words : {"-dc", "-dw", "--device-c", "-c -rdc=true", "-c -rdc true", "-c -ewp",
+                            "-shared --relocatable-device-code=true"}) {
+    INFO(words);
+    CHECK(relocatable("a.cu " + std::string(words)));
+  }
+  CHECK_FALSE(relocatable("-c a.cu"));
+  CHECK_FALSE(relocatable("-c a.cu -rdc=false"));
+}
+
+TEST_CASE("a pipe as a response file is not opened") {
+  const auto pipe = std::filesystem::temp_directory_path() / "cccl_cache_response_pipe";
+  std::filesystem::remove(pipe);
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK_FALSE(Serves("-c a.cu -optf " + pipe.string()));
+  std::filesystem::remove(pipe);
 }
 
 TEST_CASE("the words of response files and of nvcc's own variables count") {
@@ -140,6 +186,8 @@ TEST_CASE("the variables that nvcc and the host compiler read are in the key") {
         "LANG=C NVCC_APPEND_FLAGS=x PATH=/p PTXAS_FLAGS=y ");
   CHECK(Counted({"CPATH=a", "CUDA_HOME=b", "LC_ALL=c", "GCC_COLORS=d", "SHELL=e", "PATHS=f"}) ==
         "CPATH=a CUDA_HOME=b GCC_COLORS=d LC_ALL=c ");
+  CHECK(Counted({"TERM_URLS=a", "OUTPUT_CHARSET=b", "LOCPATH=c", "GCONV_PATH=d", "TERM=e"}) ==
+        "GCONV_PATH=d LOCPATH=c OUTPUT_CHARSET=b TERM_URLS=a ");
 }
 
 }  // namespace

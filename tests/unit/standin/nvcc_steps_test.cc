@@ -173,5 +173,19 @@ TEST_CASE("the linker sees what unnamed namespaces declare, unless it is static"
   CHECK_FALSE(IsLocal("_id_1", "namespace _GLOBAL__N__id_1"));
 }
 
+TEST_CASE("a file whose symbols have a process number fits no other run") {
+  CHECK(FitsEveryRun("_ZN12_GLOBAL__N_13fooE", false));
+  CHECK(FitsEveryRun("_ZN31_GLOBAL__N__12_4_k_cu__Z1kPf_a1TE", false));
+  CHECK(FitsEveryRun("__nv_static_32__12_4_k_cu_34_567__Z1kv", false));
+  CHECK_FALSE(FitsEveryRun("_ZN28_GLOBAL__N__12_4_k_cu_34_5671TE", false));
+  CHECK_FALSE(FitsEveryRun("28_GLOBAL__N__12_4_k_cu_34_567", false));
+}
+
+TEST_CASE("relocatable device code has a known id without a process number") {
+  CHECK(FitsEveryRun(std::string("__cudaRegisterLinkedBinary_12_4_k_cu_f_a\0_1", 43), true));
+  CHECK_FALSE(FitsEveryRun(std::string("__cudaRegisterLinkedBinary_12_4_k_cu_f_1\0_a", 43), true));
+  CHECK_FALSE(FitsEveryRun("", true));
+}
+
 }  // namespace
 }  // namespace cccl_cache::standin::nvcc_steps_test
