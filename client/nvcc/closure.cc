@@ -191,6 +191,12 @@ std::optional<Digest> DigestOfNames(const std::string& directory) {
   return hasher.Finish();
 }
 
+/// Returns the time of a file's last change of contents, in seconds as text; "" if it is not known.
+std::string TimeOf(const std::string& path) {
+  struct stat status;
+  return stat(path.c_str(), &status) == 0 ? std::to_string(status.st_mtim.tv_sec) : "";
+}
+
 /// Returns the digest of a regular file; none if it can't be read.
 std::optional<Digest> DigestOf(const std::string& path, off_t size) {
   if (size >= kLarge) return DigestOfFile(path);
@@ -215,10 +221,9 @@ class Builder {
   /// Adds the names in directories that the run has read. To be called once, after all names were
   /// added. Returns "" or why the run can't be kept.
   std::string AddLists();
-  /// Adds the real names of equal texts that the preprocessor may read only once, because it
-  /// compares their times. To be called once, after all names were added. Returns "" or why the run
-  /// can't be kept.
-  std::string AddEqualTexts();
+  /// Adds the times of equal texts that the preprocessor may read only once, because it compares
+  /// them. To be called once, after all names were added.
+  void AddEqualTexts();
   /// Returns the entries, sorted by name.
   std::vector<Closure::Entry> Take();
 
@@ -327,16 +332,13 @@ std::string Builder::AddFile(const std::string& name, const Use& use) {
   return "";
 }
 
-std::string Builder::AddEqualTexts() {
+void Builder::AddEqualTexts() {
   for (const auto& [digest, names] : once_) {
     if (names.size() < 2) continue;
-    const std::string real = RealPath(names[0]);
     for (const std::string& name : names) {
-      if (RealPath(name) != real) return name + " is equal to " + names[0];
-      entries_.push_back({name, Closure::Kind::kReal, false, {}, real});
+      entries_.push_back({name, Closure::Kind::kTime, false, {}, TimeOf(name)});
     }
   }
-  return "";
 }
 
 std::string Builder::AddLists() {
@@ -394,6 +396,8 @@ bool Comparison::Take(const Closure::Entry& entry) {
       return DigestOfNames(entry.name) == entry.digest;
     case Kind::kReal:
       return entry.real == real_names_.Of(entry.name) || entry.real == LinkText(entry.name);
+    case Kind::kTime:
+      return entry.real == TimeOf(entry.name);
     case Kind::kFile:
       break;
   }
@@ -437,7 +441,7 @@ std::variant<Closure, std::string> Closure::Of(const Trace& trace,
     if (std::string why = builder.Add(name, use); !why.empty()) return why;
   }
   if (std::string why = builder.AddLists(); !why.empty()) return why;
-  if (std::string why = builder.AddEqualTexts(); !why.empty()) return why;
+  builder.AddEqualTexts();
   return Closure(builder.Take());
 }
 
@@ -460,7 +464,8 @@ void Closure::Encode(ByteWriter* writer) const {
     writer->Put(static_cast<uint16_t>(shared)).Text(name.substr(shared)).Put(entry.kind);
     if (entry.kind == Kind::kFile) writer->Put(entry.executable).Bytes(entry.digest.View());
     if (entry.kind == Kind::kNames) writer->Bytes(entry.digest.View());
-    if (entry.kind == Kind::kReal) writer->Text(std::string_view(entry.real));
+    if (entry.kind == Kind::kReal || entry.kind == Kind::kTime)
+      writer->Text(std::string_view(entry.real));
     before = name;
   }
 }
@@ -487,13 +492,13 @@ Closure Closure::Decode(ByteReader* reader) {
         name.find('\0') != std::string::npos)
       reader->Fail();
     entry.name = name;
-    entry.kind = reader->TakeEnum(Kind::kAbsent, Kind::kReal);
+    entry.kind = reader->TakeEnum(Kind::kAbsent, Kind::kTime);
     if (entry.kind == Kind::kFile) {
       entry.executable = reader->Flag();
       entry.digest.bytes = reader->Sha256();
     }
     if (entry.kind == Kind::kNames) entry.digest.bytes = reader->Sha256();
-    if (entry.kind == Kind::kReal) entry.real = reader->Text();
+    if (entry.kind == Kind::kReal || entry.kind == Kind::kTime) entry.real = reader->Text();
   }
   return Closure(std::move(entries));
 }

@@ -23,7 +23,7 @@ namespace cccl_cache::nvcc {
 /// The state of all files that a run of nvcc depends on. A later run with the same command line and
 /// environment has the same result if the state is the same. It is encoded as:
 ///   closure = count { shared:u16 text(rest of the name) kind:u8 ... }
-///     file: executable:u8 sha256    names: sha256    real: text
+///     file: executable:u8 sha256    names: sha256    real, time: text
 /// `shared` is the number of bytes that the name has in common with the one before it.
 class Closure {
  public:
@@ -34,13 +34,14 @@ class Closure {
     kFile,       ///< a regular file with these contents
     kNames,      ///< a directory with exactly these names
     kReal,       ///< realpath() or readlink() returns this text
+    kTime,       ///< the file's contents were changed last at this time, in seconds as text
   };
   struct Entry {
     std::string name;
     Kind kind = Kind::kAbsent;
     bool executable = false;  ///< of a file: whether a bit for that is set
     Digest digest;            ///< of a file's contents, or of a directory's names
-    std::string real;
+    std::string real;         ///< the text of kReal and kTime
 
     bool operator==(const Entry&) const = default;
   };
