@@ -9,11 +9,11 @@
 
 namespace cccl_cache {
 
-/// To be called in a child between fork() and exec(). Has the kernel kill the child when the thread
-/// that called fork() ends. Returns false if the process that called fork(), with the pid `parent`,
-/// has already ended.
-inline bool EndWithParent(pid_t parent) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
+/// To be called in a child between fork() and exec(). Has the kernel send the signal to the child
+/// when the thread that called fork() ends. Returns false if the process that called fork(), with
+/// the pid `parent`, has already ended.
+inline bool EndWithParent(pid_t parent, int signal = SIGKILL) {
+  prctl(PR_SET_PDEATHSIG, signal);
   // getppid() is 0 if the parent is outside the child's process namespace.
   const pid_t now = getppid();
   return now == parent || now == 0;

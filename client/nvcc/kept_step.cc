@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
+#include <cstdio>
 
 #include "base/codec.h"
 #include "base/files/file_descriptor.h"
@@ -18,11 +18,21 @@ namespace {
 /// Writes a file as nvcc's programs do: a replaced file or link is removed first, and a new file
 /// gets the mode that the umask allows.
 bool Write(const Product& product, bool replaced) {
-  const char* const path = product.path.c_str();
-  if (replaced && unlink(path) != 0 && errno != ENOENT) return false;
-  const FileDescriptor file(
-      open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, product.executable ? 0777 : 0666));
-  return file.valid() && WriteAll(file.get(), product.contents);
+  const mode_t mode = product.executable ? 0777 : 0666;
+  if (!replaced) {
+    const FileDescriptor file(
+        open(product.path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
+    return file.valid() && WriteAll(file.get(), product.contents);
+  }
+  // A build system must not find a part of an object if this process is killed.
+  const std::string draft = product.path + ".cccl-cache-" + std::to_string(getpid());
+  const FileDescriptor file(open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+  if (!file.valid()) return false;
+  if (WriteAll(file.get(), product.contents) && rename(draft.c_str(), product.path.c_str()) == 0) {
+    return true;
+  }
+  unlink(draft.c_str());
+  return false;
 }
 
 }  // namespace
@@ -35,7 +45,7 @@ std::string KeptStep::Encode() const {
   for (const Product& product : products) {
     writer.Text(std::string_view(product.path)).Put(product.executable).Text(product.contents);
   }
-  return writer.Text(out).Text(err).Joined();
+  return writer.Text(out).Text(err).Put(joined).Joined();
 }
 
 std::optional<KeptStep> KeptStep::Decode(std::string_view contents) {
@@ -53,12 +63,16 @@ std::optional<KeptStep> KeptStep::Decode(std::string_view contents) {
   }
   step.out = reader.Text();
   step.err = reader.Text();
+  step.joined = reader.Flag();
   if (!reader.complete()) return std::nullopt;
   return step;
 }
 
 bool KeptStep::Replay(const Step& step) const {
-  for (const Product& product : products) {
+  // Lists of headers are the last products. They are written first: a build system takes an object
+  // for complete.
+  for (size_t i = products.size(); i > 0; --i) {
+    const Product& product = products[i - 1];
     const auto output = std::ranges::find(step.outputs, product.path, &Output::path);
     if (output == step.outputs.end() || !Write(product, output->replaced)) return false;
   }

@@ -22,7 +22,7 @@ struct Product {
 
 /// The stored result of a successful run of nvcc, and what it depends on. It is encoded as:
 ///   contents = made:u64 took:u64 closure
-///              count { text(path) executable:u8 text(contents) } text(out) text(err)
+///              count { text(path) executable:u8 text(contents) } text(out) text(err) joined:u8
 struct KeptStep {
   uint64_t made_s = 0;   ///< time of the run, in seconds since 1970
   uint64_t took_us = 0;  ///< duration of the run
@@ -30,6 +30,7 @@ struct KeptStep {
   std::vector<Product> products;
   std::string out;
   std::string err;
+  bool joined = false;  ///< whether `out` has the text of both outputs, in their order
 
   [[nodiscard]] std::string Encode() const;
   /// Returns none for damaged bytes. The products refer to `contents`.

@@ -63,6 +63,7 @@ using cccl_cache::interpose::Reason;
 using cccl_cache::standin::Ask;
 using cccl_cache::standin::Ending;
 using cccl_cache::standin::FitsEveryRun;
+using cccl_cache::standin::OutputsAreOne;
 using cccl_cache::standin::RealTool;
 using cccl_cache::standin::Words;
 using namespace cccl_cache::nvcc;  // NOLINT: the program's own
@@ -215,7 +216,8 @@ std::optional<std::string> Encode(const Command& command, const Recording& recor
                 .closure = std::get<Closure>(std::move(closure)),
                 .products = {},
                 .out = ending.out,
-                .err = ending.err};
+                .err = ending.err,
+                .joined = ending.joined};
   for (size_t i = 0; i < outputs.size(); ++i) {
     const auto use = trace.uses.find(outputs[i]);
     if (use == trace.uses.end() || !use->second.made) continue;
@@ -255,7 +257,7 @@ Served Make(const RealTool& tool, const Command& command, Lease* lease, char** a
     // grants no more leases, and their steps would wait for each other.
     const std::string wait(Variable(cccl_cache::interpose::kWaitVariable));
     setenv(cccl_cache::interpose::kWaitVariable, "0", 1);
-    ending = tool.Run(arguments);
+    ending = tool.Run(arguments, OutputsAreOne());
     // nvcc gets the former environment if it must be run once more.
     if (wait.empty()) {
       unsetenv(cccl_cache::interpose::kWaitVariable);
@@ -318,7 +320,9 @@ Served Serve(const RealTool& tool, const Command& command, const UserCache& fact
     }
     const auto& deposit = std::get<Deposit>(made);
     const auto kept = KeptStep::Decode(deposit.contents());
-    if (kept && kept->closure.Holds(facts)) {
+    // Messages of both outputs in one text can't be told apart.
+    const bool fits = kept && (!kept->joined || kept->out.empty() || OutputsAreOne());
+    if (fits && kept->closure.Holds(facts)) {
       if (!kept->Replay(command.step)) return Reason::kNotServed;
       const auto took = std::chrono::microseconds(kept->took_us);
       const auto now = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begin);

@@ -6,7 +6,9 @@
 #include <limits.h>
 #include <poll.h>
 #include <sys/auxv.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,6 +25,7 @@
 #include "base/files/file_stamp.h"
 #include "base/files/whole_file.h"
 #include "client/src/calls/file_digest.h"
+#include "client/standin/process.h"
 
 namespace cccl_cache::standin {
 namespace {
@@ -83,12 +86,56 @@ struct Pipe {
   FileDescriptor to;
 };
 
+/// Takes the signals that end a process early from this process, and SIGCHLD, for as long as the
+/// object exists. For one thread.
+class TakenSignals {
+ public:
+  TakenSignals() {
+    sigset_t taken;
+    sigemptyset(&taken);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD}) sigaddset(&taken, number);
+    sigprocmask(SIG_BLOCK, &taken, &before_);
+    file_ = FileDescriptor(signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK));
+  }
+  ~TakenSignals() {
+    Take([](const signalfd_siginfo&) {});
+    GiveBack();
+  }
+  TakenSignals(const TakenSignals&) = delete;
+  TakenSignals& operator=(const TakenSignals&) = delete;
+
+  void GiveBack() const { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+  /// Forwards the signals that a process sent. The terminal's signals reach the tool by themselves.
+  void Forward(pid_t tool) {
+    Take([this, tool](const signalfd_siginfo& taken) {
+      if (taken.ssi_signo == SIGCHLD) return;
+      came_ = true;
+      if (taken.ssi_code <= 0) kill(tool, static_cast<int>(taken.ssi_signo));
+    });
+  }
+  /// Returns whether a signal other than SIGCHLD was taken.
+  [[nodiscard]] bool came() const { return came_; }
+  /// Readable once a signal has come. Invalid if the system does not allow that.
+  [[nodiscard]] const FileDescriptor& file() const { return file_; }
+
+ private:
+  template <typename Function>
+  void Take(Function take) const {
+    signalfd_siginfo taken;
+    while (read(file_.get(), &taken, sizeof(taken)) == sizeof(taken)) take(taken);
+  }
+
+  sigset_t before_;
+  FileDescriptor file_;
+  bool came_ = false;
+};
+
 /// Copies the tool's output into `ending`, and if `forwards` is set also to this process's output,
-/// until both pipes are closed.
-void Relay(bool forwards, Pipe* out, Pipe* err, Ending* ending) {
+/// until the tool has ended. Other processes may hold the pipes for longer.
+void Relay(bool forwards, pid_t tool, TakenSignals* signals, Pipe* out, Pipe* err, Ending* ending) {
   std::vector<char> buffer(1 << 16);
-  const auto take = [&buffer, forwards](Pipe* pipe, int to, std::string* all) {
-    const ssize_t got = read(pipe->from.get(), buffer.data(), buffer.size());
+  const auto take = [&buffer, forwards](Pipe* pipe, int to, size_t most, std::string* all) {
+    const ssize_t got = read(pipe->from.get(), buffer.data(), std::min(most, buffer.size()));
     if (got < 0 && errno == EINTR) return;
     if (got <= 0) return pipe->from.Close();
     all->append(buffer.data(), static_cast<size_t>(got));
@@ -96,12 +143,25 @@ void Relay(bool forwards, Pipe* out, Pipe* err, Ending* ending) {
     // A write error is ignored: SIGPIPE ends this process, and the tool's status remains valid.
     [[maybe_unused]] const bool written = WriteAll(to, {buffer.data(), static_cast<size_t>(got)});
   };
-  while (out->from.valid() || err->from.valid()) {
-    pollfd ready[2] = {{out->from.get(), POLLIN, 0}, {err->from.get(), POLLIN, 0}};
-    if (poll(ready, 2, -1) < 0) continue;
-    if (ready[0].revents != 0) take(out, STDOUT_FILENO, &ending->out);
-    if (ready[1].revents != 0) take(err, STDERR_FILENO, &ending->err);
-  }
+  do {
+    pollfd ready[3] = {{out->from.get(), POLLIN, 0},
+                       {err->from.get(), POLLIN, 0},
+                       {signals->file().get(), POLLIN, 0}};
+    if (poll(ready, 3, -1) < 0) continue;
+    if (ready[0].revents != 0) take(out, STDOUT_FILENO, buffer.size(), &ending->out);
+    if (ready[1].revents != 0) take(err, STDERR_FILENO, buffer.size(), &ending->err);
+    signals->Forward(tool);
+  } while (waitpid(tool, &ending->status, WNOHANG) != tool);
+  const auto drain = [&take](Pipe* pipe, int to, std::string* all) {
+    int left = 0;
+    if (!pipe->from.valid() || ioctl(pipe->from.get(), FIONREAD, &left) != 0 || left < 0) return;
+    for (const size_t end = all->size() + static_cast<size_t>(left); all->size() < end;) {
+      take(pipe, to, end - all->size(), all);
+      if (!pipe->from.valid()) return;
+    }
+  };
+  drain(out, STDOUT_FILENO, &ending->out);
+  drain(err, STDERR_FILENO, &ending->err);
 }
 
 }  // namespace
@@ -218,7 +278,16 @@ void RealTool::Replace(char** arguments) const {
   execv(path_.c_str(), arguments);
 }
 
-std::optional<Ending> RealTool::Run(char** arguments) const { return Start(true, arguments); }
+bool OutputsAreOne() {
+  struct stat out;
+  struct stat err;
+  return fstat(STDOUT_FILENO, &out) == 0 && fstat(STDERR_FILENO, &err) == 0 &&
+         out.st_dev == err.st_dev && out.st_ino == err.st_ino && !S_ISREG(out.st_mode);
+}
+
+std::optional<Ending> RealTool::Run(char** arguments, bool joined) const {
+  return Start(true, arguments, joined);
+}
 
 std::optional<Ending> RealTool::Read(Words words) const {
   std::vector<char*> arguments;
@@ -227,30 +296,33 @@ std::optional<Ending> RealTool::Read(Words words) const {
   return Start(false, arguments.data());
 }
 
-std::optional<Ending> RealTool::Start(bool forwards, char** arguments) const {
+std::optional<Ending> RealTool::Start(bool forwards, char** arguments, bool joined) const {
   std::optional<Pipe> out = Pipe::Make();
   std::optional<Pipe> err = Pipe::Make();
   if (!out || !err) return std::nullopt;
   std::string first = FirstWord(arguments[0]);
   arguments[0] = first.data();
   signal(SIGCHLD, SIG_DFL);  // if this signal were ignored, waitpid() would return no status
+  TakenSignals signals;
+  if (!signals.file().valid()) return std::nullopt;
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child < 0) return std::nullopt;
   if (child == 0) {
-    if (!EndWithParent(parent)) _exit(127);
+    // nvcc removes its temporary files at this signal.
+    if (!EndWithParent(parent, SIGTERM)) _exit(127);
+    signals.GiveBack();
     dup2(out->to.get(), STDOUT_FILENO);
-    dup2(err->to.get(), STDERR_FILENO);
+    dup2((joined ? out : err)->to.get(), STDERR_FILENO);
     execv(path_.c_str(), arguments);
     _exit(127);
   }
   out->to.Close();
   err->to.Close();
-  Ending ending;
-  Relay(forwards, &*out, &*err, &ending);
-  while (waitpid(child, &ending.status, 0) < 0) {
-    if (errno != EINTR) std::abort();  // impossible: the child exists, and only this loop waits
-  }
+  Ending ending{.status = 0, .out = {}, .err = {}, .joined = joined};
+  Relay(forwards, child, &signals, &*out, &*err, &ending);
+  // The daemon gives this process's lease to a process that waits for it.
+  if (signals.came() && ending.status != 0) EndAs(ending.status);
   return ending;
 }
 

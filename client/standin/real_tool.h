@@ -17,7 +17,11 @@ struct Ending {
   int status = 0;  ///< as from waitpid()
   std::string out;
   std::string err;
+  bool joined = false;  ///< whether `out` has both outputs, in their order
 };
+
+/// Returns whether this process's output and errors go to one file, such as one pipe.
+[[nodiscard]] bool OutputsAreOne();
 
 /// Finds a program other than this one in `search` (as in PATH).
 [[nodiscard]] std::optional<std::string> FindProgram(const std::string& search,
@@ -65,16 +69,19 @@ class RealTool {
 
   /// Replaces this process by the tool (exec). Returns only if the tool can't be started.
   void Replace(char** arguments) const;
-  /// Runs the tool in a child process, forwards its output without delay, and returns it. If this
-  /// process ends, the tool is killed. None if the tool can't be started.
-  [[nodiscard]] std::optional<Ending> Run(char** arguments) const;
+  /// Runs the tool in a child process, forwards its output without delay, and returns it. Signals
+  /// that other processes send to this one go to the tool. If this process ends, the tool gets
+  /// SIGTERM. With `joined`, both outputs are read from one pipe and go to this process's standard
+  /// output. None if the tool can't be started.
+  [[nodiscard]] std::optional<Ending> Run(char** arguments, bool joined = false) const;
   /// Runs the tool in the same way with other words, and returns its output without forwarding it.
   [[nodiscard]] std::optional<Ending> Read(Words words) const;
 
  private:
   RealTool(std::string name, std::string path);
 
-  [[nodiscard]] std::optional<Ending> Start(bool forwards, char** arguments) const;
+  [[nodiscard]] std::optional<Ending> Start(bool forwards, char** arguments,
+                                            bool joined = false) const;
 
   /// Returns the first argument for the tool: the directory of the tool, in which it finds its
   /// libraries, and the file name of the caller's first argument, which appears in its output.

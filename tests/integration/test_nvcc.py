@@ -8,10 +8,12 @@ import pathlib
 import re
 import signal
 import stat
+import subprocess
 
 import pytest
 from conftest import wait_for
 from lease_client import wait_for_waiters
+from patience import PATIENCE
 from nvcc_toolkit import STANDIN, Toolkit
 from standin import TIME, ended, is_gone
 
@@ -108,7 +110,7 @@ def test_files_messages_and_modes_are_those_of_nvcc(toolkit, words):
     assert (toolkit.report()["hits"], toolkit.report()["calls"]) == (1, 1)
 
 
-def test_existing_outputs_are_replaced_or_overwritten_as_by_nvcc(toolkit):
+def test_existing_outputs_are_replaced_or_overwritten_as_by_nvcc(toolkit, daemon):
     """The assembler removes an object first. Other programs keep the file and its mode."""
     words = ["a.cu", "-Isecond", "-arch=sm_90"]
 
@@ -133,6 +135,8 @@ def test_existing_outputs_are_replaced_or_overwritten_as_by_nvcc(toolkit):
 
     alone = all_of(toolkit.alone)
     assert [all_of(toolkit.launch), all_of(toolkit.launch)] == [alone, alone]
+    # Each of the three forms was made once.
+    assert daemon.stats()["deposit_hits_total"] == 9
 
 
 def test_a_new_file_has_the_mode_that_the_umask_allows(toolkit):
@@ -145,6 +149,50 @@ def test_a_new_file_has_the_mode_that_the_umask_allows(toolkit):
         finally:
             os.umask(before)
         assert stat.S_IMODE((toolkit.work / "a.o").stat().st_mode) == 0o666 & ~mask
+
+
+def both(toolkit):
+    """Runs the launcher with one pipe for its output and its errors."""
+    words = [STANDIN, toolkit.nvcc, *toolkit.words, "-Xptxas", "-v", "-DWARNED"]
+    return subprocess.run(words, cwd=toolkit.work, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=True,
+                          env={**toolkit.environment, "CCCL_CACHE_SOCKET": toolkit.socket}).stdout
+
+
+def test_messages_in_one_pipe_keep_their_order_and_are_not_given_to_two(toolkit, daemon):
+    made = both(toolkit)
+    assert made and both(toolkit) == made
+    assert daemon.stats()["deposit_hits_total"] == 1
+    said = toolkit.launch(*toolkit.words, "-Xptxas", "-v", "-DWARNED")
+    assert TIME.sub(b"", said.out + said.err) == TIME.sub(b"", made) and said.err
+
+
+def test_a_server_that_holds_the_output_does_not_delay_the_end(toolkit):
+    host = toolkit.directory / "host/g++"
+    host.parent.mkdir()
+    server = toolkit.directory / "server"
+    host.write_text(f'#!/bin/sh\n[ -e {server} ] || {{ sleep 1000 & echo $! > {server}; }}\nexec /usr/bin/g++ "$@"\n')
+    host.chmod(0o755)
+    try:
+        assert toolkit.start(*toolkit.words, "-ccbin", host).wait(PATIENCE) == 0
+    finally:
+        os.kill(int(server.read_text()), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_nvcc_and_its_launcher_in_the_same_way(toolkit, number):
+    words = [*toolkit.words, *toolkit.gate()]
+
+    def end(program):
+        running = subprocess.Popen([*program, *words], cwd=toolkit.work, start_new_session=True, stdin=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL,
+                                   env={**toolkit.environment, "CCCL_CACHE_SOCKET": toolkit.socket})
+        wait_for(toolkit.stopped, "a run of nvcc")
+        os.killpg(running.pid, number)
+        toolkit.passed()
+        return running.wait(PATIENCE), len(list((toolkit.work / "temporary").iterdir()))
+
+    status, left = end([toolkit.nvcc])
+    assert end([STANDIN, toolkit.nvcc]) == (status, 2 * left)
 
 
 def test_an_error_is_passed_on_and_not_kept(toolkit, daemon):
@@ -300,6 +348,9 @@ def test_the_oldest_of_many_states_is_replaced(toolkit, daemon):
         assert toolkit.how() == "made"
     assert toolkit.how() == "hit"
     assert kept(daemon) == 8
+    for number, how in ((2, "hit"), (0, "made")):  # 0 and 1 were replaced
+        (toolkit.work / "second/value.h").write_text(f"int value() {{ return {number}; }}\n")
+        assert toolkit.how() == how
 
 
 def test_without_a_daemon_nvcc_runs(toolkit, daemon):

@@ -316,7 +316,8 @@ TEST_CASE("a kept run is decoded as it was encoded, and damaged bytes are refuse
                 .closure = scene.Built(),
                 .products = {{"a.o", true, "object"}, {"a.d", false, ""}},
                 .out = "out",
-                .err = "err"};
+                .err = "err",
+                .joined = true};
   const std::string bytes = step.Encode();
   const auto decoded = KeptStep::Decode(bytes);
   REQUIRE(decoded);
@@ -330,6 +331,7 @@ TEST_CASE("a kept run is decoded as it was encoded, and damaged bytes are refuse
   CHECK(decoded->products.size() == 2);
   CHECK(decoded->out == "out");
   CHECK(decoded->err == "err");
+  CHECK(decoded->joined);
   for (size_t size = 0; size < bytes.size(); ++size) {
     CHECK_FALSE(KeptStep::Decode(std::string_view(bytes).substr(0, size)));
   }
@@ -344,6 +346,25 @@ TEST_CASE("a kept run writes only outputs of the step") {
   CHECK_FALSE(fs::exists(path));
   CHECK(kept.Replay({.sources = {}, .outputs = {{path}}, .read_words = ""}));
   CHECK((fs::status(path).permissions() & fs::perms::owner_exec) != fs::perms::none);
+}
+
+TEST_CASE("an object is replaced as a whole, after the list of headers") {
+  TemporaryDirectory directory;
+  const std::string object = directory / "a.o";
+  const std::string list = directory / "a.d";
+  std::ofstream(object) << "former";
+  const KeptStep kept{
+      .products = {{object, false, "object"}, {list, false, "list"}}, .out = "", .err = ""};
+  const Step step{.sources = {}, .outputs = {{object, true}, {list, false}}, .read_words = ""};
+  fs::create_directory(list);  // the list can't be written
+  CHECK_FALSE(kept.Replay(step));
+  CHECK(fs::file_size(object) == 6);
+  fs::remove(list);
+  std::ifstream former(object);
+  REQUIRE(kept.Replay(step));
+  CHECK(std::string(std::istreambuf_iterator<char>(former), {}) == "former");
+  CHECK(std::ifstream(object).get() == 'o');
+  CHECK(std::distance(fs::directory_iterator(fs::path(object).parent_path()), {}) == 2);
 }
 
 }  // namespace
