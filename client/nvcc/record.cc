@@ -679,6 +679,23 @@ RECORDED(int, symlink, const char* target, const char* path) {
 
 namespace {
 
+/// Notes a command in which the shell would put in a variable or the output of a program. nvcc does
+/// not quote all of its words. The one variable in nvcc's own commands is set by nvcc.
+void CheckCommand(const char* command) {
+  constexpr char kOwn[] = "$CICC_PATH/";
+  while (command != nullptr && (command = std::strpbrk(command, "$`~")) != nullptr) {
+    if (std::strncmp(command, kOwn, sizeof(kOwn) - 1) != 0) Lose("a shell");
+    ++command;
+  }
+}
+
+/// Checks the words of a program if it is a shell.
+void CheckWords(const char* path, char* const* words) {
+  const size_t length = path == nullptr ? 0 : std::strlen(path);
+  if (length < 2 || std::strcmp(path + length - 2, "sh") != 0 || words == nullptr) return;
+  for (; *words != nullptr; ++words) CheckCommand(*words);
+}
+
 /// Records that this process becomes another program, and calls `start`, which returns only if that
 /// fails.
 template <typename Start>
@@ -696,10 +713,12 @@ int Become(const char* path, Start start) {
 using Words = char* const*;
 
 RECORDED(int, execve, const char* path, Words words, Words variables) {
+  CheckWords(path, words);
   return Become(path, [&] { return NEXT(execve)(path, words, variables); });
 }
 RECORDED(int, execvpe, const char* name, Words words, Words variables) {
   SearchProgram(name);
+  CheckWords(name, words);
   return Become(name, [&] { return NEXT(execvpe)(name, words, variables); });
 }
 RECORDED(int, execv, const char* path, Words words) {
@@ -734,6 +753,7 @@ RECORDED(int, execveat, int directory, const char* path, Words words, Words vari
 }
 RECORDED(int, posix_spawn, pid_t* child, const char* path, void* actions, void* attributes,
          Words words, Words variables) {
+  CheckWords(path, words);
   return Spawn(child, path, [&](pid_t* process) {
     return NEXT(posix_spawn)(process, path, actions, attributes, words, variables);
   });
@@ -741,6 +761,7 @@ RECORDED(int, posix_spawn, pid_t* child, const char* path, void* actions, void* 
 RECORDED(int, posix_spawnp, pid_t* child, const char* name, void* actions, void* attributes,
          Words words, Words variables) {
   SearchProgram(name);
+  CheckWords(name, words);
   return Spawn(child, name, [&](pid_t* process) {
     return NEXT(posix_spawnp)(process, name, actions, attributes, words, variables);
   });
@@ -750,10 +771,12 @@ RECORDED(int, posix_spawnp, pid_t* child, const char* name, void* actions, void*
 constexpr char kShell[] = "/bin/sh";
 RECORDED(int, system, const char* command) {
   if (command != nullptr) PutFrom(0, RecordKind::kStart, kShell, 0, {});
+  CheckCommand(command);
   return NEXT(system)(command);
 }
 RECORDED(void*, popen, const char* command, const char* mode) {
   void* const stream = NEXT(popen)(command, mode);
   if (stream != nullptr) PutFrom(0, RecordKind::kStart, kShell, 0, {});
+  CheckCommand(command);
   return stream;
 }

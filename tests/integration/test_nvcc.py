@@ -301,6 +301,7 @@ def test_an_output_that_another_program_writes_after_nvcc_is_not_kept(toolkit, d
 UNKEPT = {
     "relocatable code with a process number": ("a.cu", "static __global__ void f() {}\n", "-dc"),
     "a header that asks for the time": ("second/value.h", "#define VALUE sizeof(__TIME__)\n", ""),
+    "a word in which a shell puts in a variable": ("a.cu", "int f() { return 1; }\n", "-Xcompiler -DY=$HOME"),
     "a header that is an output": ("a.cu", '#if __has_include("a.o")\n#endif\n', ""),
     "a file written elsewhere": ("a.cu", "int f() { return 1; }\n", "-Xcompiler -fdump-tree-gimple"),
 }
