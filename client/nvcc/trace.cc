@@ -19,7 +19,7 @@ namespace {
 
 constexpr char kPreload[] = "LD_PRELOAD";
 
-std::string BaseName(std::string_view path) {
+std::string ProgramName(std::string_view path) {
   return std::string(path.substr(path.rfind('/') + 1));
 }
 
@@ -27,7 +27,7 @@ std::string BaseName(std::string_view path) {
 class Programs {
  public:
   void Take(const Record& record, std::string_view path) {
-    const Program program{record.process, BaseName(path)};
+    const Program program{record.process, ProgramName(path)};
     switch (record.kind) {
       case RecordKind::kBegin:
         // nvcc itself is started by a process without the recorder.
@@ -147,7 +147,7 @@ Trace ReadTrace(std::string_view records, const std::string& directory) {
       text = text.substr(0, end);
     }
     programs.Take(record, text);
-    if (record.kind == RecordKind::kBegin) running[record.process] = BaseName(text);
+    if (record.kind == RecordKind::kBegin) running[record.process] = ProgramName(text);
     if (record.kind == RecordKind::kLost) {
       miss("a program called " + std::string(text) + "()");
       continue;
