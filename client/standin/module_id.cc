@@ -3,6 +3,7 @@
 #include "client/standin/module_id.h"
 
 #include <algorithm>
+#include <cctype>
 #include <string>
 
 namespace cccl_cache::standin {
@@ -19,6 +20,7 @@ constexpr std::string_view kIgnore = "constexpr inline __ignore_t ignore{};";
 constexpr size_t kMostDigits = 4;  ///< of the length of a mangled name
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+bool IsOfName(char c) { return c == '_' || std::isalnum(static_cast<unsigned char>(c)) != 0; }
 bool IsSpace(char c) { return c == ' ' || c == '\t'; }
 
 /// Returns whether the block that begins with the text, behind its brace, has internal names only:
@@ -73,14 +75,18 @@ bool FitsEveryRun(std::string_view file, bool relocatable) {
   constexpr std::string_view kByHost = "1";  // the host compiler's unnamed namespaces
   for (size_t at = file.find(kUnnamed); at != std::string_view::npos;
        at = file.find(kUnnamed, at + 1)) {
-    // A mangled name has its length in front.
-    size_t digits = 0;
-    while (digits < at && digits < kMostDigits && IsDigit(file[at - digits - 1])) ++digits;
+    // A mangled name has its length in front. The name before it may end in digits, too, as that of
+    // cuda::std::__4 does. So each number that ends here may be the length.
     size_t size = 0;
-    for (const char digit : file.substr(at - digits, digits)) size = 10 * size + (digit - '0');
-    if (size <= kUnnamed.size()) continue;
-    const std::string_view id = file.substr(at, size).substr(kUnnamed.size());
-    if (id != kByHost && HasProcessNumber(id)) return false;
+    size_t unit = 1;
+    for (size_t digits = 1; digits <= std::min(at, kMostDigits); ++digits, unit *= 10) {
+      const char digit = file[at - digits];
+      if (!IsDigit(digit)) break;
+      size += unit * static_cast<size_t>(digit - '0');
+      if (size <= kUnnamed.size()) continue;
+      const std::string_view id = file.substr(at, size).substr(kUnnamed.size());
+      if (std::ranges::all_of(id, IsOfName) && id != kByHost && HasProcessNumber(id)) return false;
+    }
   }
   if (!relocatable) return true;
   constexpr std::string_view kRegister = "__cudaRegisterLinkedBinary_";

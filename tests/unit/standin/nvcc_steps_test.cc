@@ -179,6 +179,9 @@ TEST_CASE("a file whose symbols have a process number fits no other run") {
   CHECK(FitsEveryRun("__nv_static_32__12_4_k_cu_34_567__Z1kv", false));
   CHECK_FALSE(FitsEveryRun("_ZN28_GLOBAL__N__12_4_k_cu_34_5671TE", false));
   CHECK_FALSE(FitsEveryRun("28_GLOBAL__N__12_4_k_cu_34_567", false));
+  // Another name ends before the length.
+  CHECK(FitsEveryRun("_ZN4cuda3__429_GLOBAL__N__12_4_k_cu_34_abcd6ignoreE", false));
+  CHECK_FALSE(FitsEveryRun("_ZN4cuda3__429_GLOBAL__N__12_4_k_cu_34_56786ignoreE", false));
 }
 
 TEST_CASE("relocatable device code has a known id without a process number") {
