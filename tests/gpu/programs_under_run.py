@@ -263,7 +263,7 @@ def line(name, took, report):
     forwarded = {reason: count for reason, count in report["forwarded"].items() if count}
     print(f"{name:22} {took:6.2f} s; {report['calls']:4} calls in {report['call_us'] / 1e3:9.1f} ms: {report['hits']:3} hits, "
           f"{report['joined']:2} joined, {report['compiled']:3} compiled, {report['failed']} failed, forwarded {forwarded} "
-          f"{report['refusal'][:160]}", flush=True)
+          f"{report['refusal'][:160]} {report['uncacheable_reason'][:160]}", flush=True)
 
 
 def check(name, behind, at_once):
@@ -280,7 +280,7 @@ def check(name, behind, at_once):
     took, all_reports = max(took for took, _ in together), [report for _, report in together]
     summed = {key: sum(report[key] for report in all_reports) for key in ("calls", "hits", "joined", "compiled", "failed", "call_us")}
     summed["forwarded"] = {reason: sum(report["forwarded"][reason] for report in all_reports) for reason in reports[0]["forwarded"]}
-    line(f"{name:13} {at_once} at once", took, {**summed, "refusal": ""})
+    line(f"{name:13} {at_once} at once", took, {**summed, "refusal": "", "uncacheable_reason": ""})
     good = reports[0]["calls"] > 0 and reports[1]["compiled"] == 0
     good = good and (summed["compiled"] <= reports[0]["compiled"] or name == "cupy")
     if not good:
