@@ -43,7 +43,7 @@ def test_one_wheel_serves_every_python():
     assert {name for name in libraries if name.count("/") < 2} == {"cccl_cache/libcccl_cache.so.1"}
     loaded = {f"cccl_cache/cccl-cached/libcccl_cache_{name}.so" for name in ("audit", "exec", "record")}
     assert loaded <= libraries and "cccl_cache/cccl-cached/nvrtc-13.0/libnvrtc.so.13" in libraries
-    assert wheel.stat().st_size < 15_000_000
+    assert wheel.stat().st_size < 17_500_000  # 25 libraries and two programs stand in, each with the client
 
 
 def test_the_wheel_contains_programs_and_licences():
