@@ -364,7 +364,7 @@ RECORDED_OPEN(open64)
 RECORDED_OPENAT(openat)
 RECORDED_OPENAT(openat64)
 
-// What open() is called in programs that were compiled with _FORTIFY_SOURCE.
+// Programs that were compiled with _FORTIFY_SOURCE call these in place of open().
 #define RECORDED_OPEN_2(name)                        \
   RECORDED(int, name, const char* path, int flags) { \
     const int file = NEXT(name)(path, flags);        \
@@ -472,7 +472,7 @@ RECORDED_STAT(stat64)
 RECORDED_STAT(lstat)
 RECORDED_STAT(lstat64)
 
-// What stat() is called in programs that were compiled with glibc before 2.33.
+// Programs that were compiled with glibc before 2.33 call these in place of stat().
 #define RECORDED_XSTAT(name)                                         \
   RECORDED(int, name, int version, const char* path, void* status) { \
     const int result = NEXT(name)(version, path, status);            \

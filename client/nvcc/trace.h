@@ -15,7 +15,7 @@
 
 namespace cccl_cache::nvcc {
 
-/// What the programs of one run did to the files with one name, in the order of their calls.
+/// The calls of one run's programs about the files with one name, in their order.
 struct Use {
   /// The results (errno values) of the look-ups before a program of the run made the file.
   std::set<int> looks;

@@ -18,10 +18,10 @@ std::vector<std::string> cccl_cached_fuzz::Seeds() {
   const KeptStep step{
       .made_s = 1,
       .took_us = 2,
-      .closure = Closure({{"/work/a.h", Kind::kFile, true, cccl_cache::Sha256(""), ""},
-                          {"/work/b.h", Kind::kAbsent, false, {}, ""},
-                          {"/work/b.h", Kind::kReal, false, {}, "/c.h"},
-                          {"/work", Kind::kNames, false, {}, ""}}),
+      .closure = Closure({{"/there/a.h", Kind::kFile, true, cccl_cache::Sha256(""), ""},
+                          {"/there/b.h", Kind::kAbsent, false, {}, ""},
+                          {"/there/b.h", Kind::kReal, false, {}, "/c.h"},
+                          {"/there", Kind::kNames, false, {}, ""}}),
       .products = {{"a.o", false, "contents"}},
       .out = "",
       .err = "a warning"};

@@ -50,7 +50,7 @@ class Link {
     std::string contents;
     std::optional<std::string> name;
   };
-  /// What tells whether the real library accepts an input.
+  /// How the stand-in learns whether the real library accepts an input.
   enum class Check {
     kContents,     ///< the input itself: LTO-IR with the right header
     kRealLibrary,  ///< the real library, which checks it in less than 0.1 ms

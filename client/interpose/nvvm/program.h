@@ -16,7 +16,7 @@ namespace cccl_cache::interpose {
 using NvvmResult = int;
 using NvvmHandle = struct NvvmOpaque*;
 
-/// What the stand-in knows of an nvvmProgram of the real library. The real library gets every call
+/// The stand-in's state of an nvvmProgram of the real library. The real library gets every call
 /// but the first compile, which the daemon does. If the daemon's result can't answer a call, the
 /// real library repeats the compile and answers from then on. Not thread-safe, like a program of
 /// libNVVM.

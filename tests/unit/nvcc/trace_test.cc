@@ -32,7 +32,7 @@ class Records {
     std::string bytes(reinterpret_cast<const char*>(&head), sizeof(head));
     return bytes + bytes_ + std::string(unwritten, '\0');
   }
-  [[nodiscard]] Trace Read() const { return ReadTrace(Bytes(), "/work"); }
+  [[nodiscard]] Trace Read() const { return ReadTrace(Bytes(), "/there"); }
 
  private:
   std::string bytes_;
@@ -47,7 +47,7 @@ TEST_CASE("names are absolute, and have the results of all look-ups") {
                           .Add(RecordKind::kResolve, std::string("/usr/b.h\0/c.h", 13))
                           .Read();
   CHECK(trace.gap.empty());
-  CHECK(trace.uses.at("/work/a.h").looks == std::set<int>{ENOENT, EACCES});
+  CHECK(trace.uses.at("/there/a.h").looks == std::set<int>{ENOENT, EACCES});
   CHECK(trace.uses.at("/usr/a.h").looks == std::set<int>{0});
   CHECK(trace.uses.at("/usr/b.h").resolved == std::set<std::string>{"/c.h"});
 }
@@ -60,7 +60,7 @@ TEST_CASE("a look-up of a file that the run has made is none of an input") {
                           .Add(RecordKind::kLook, "a.o")
                           .Add(RecordKind::kRemove, "a.o")
                           .Read();
-  const Use& use = trace.uses.at("/work/a.o");
+  const Use& use = trace.uses.at("/there/a.o");
   CHECK(use.looks == std::set<int>{ENOENT});
   CHECK(use.made);
   CHECK_FALSE(use.removed);
@@ -128,9 +128,9 @@ TEST_CASE("a look-up by the preprocessor before a program makes the file is know
         .Add(RecordKind::kMake, "a.ptx", 0, 3)
         .Read();
   };
-  CHECK(trace("/lib/cc1plus", false).uses.at("/work/a.ptx").read_by_preprocessor);
-  CHECK_FALSE(trace("/lib/cc1plus", true).uses.at("/work/a.ptx").read_by_preprocessor);
-  CHECK_FALSE(trace("/bin/as", false).uses.at("/work/a.ptx").read_by_preprocessor);
+  CHECK(trace("/lib/cc1plus", false).uses.at("/there/a.ptx").read_by_preprocessor);
+  CHECK_FALSE(trace("/lib/cc1plus", true).uses.at("/there/a.ptx").read_by_preprocessor);
+  CHECK_FALSE(trace("/bin/as", false).uses.at("/there/a.ptx").read_by_preprocessor);
   CHECK(trace("/bin/as", false).uses.at("/bin/as").run);
 }
 
@@ -143,12 +143,12 @@ TEST_CASE("a call that can't be recorded is a gap, and is named") {
 TEST_CASE("records that are damaged, incomplete or too many are a gap") {
   const Records records = Records().Add(RecordKind::kBegin, "/bin/nvcc");
   const std::string bytes = records.Bytes();
-  CHECK(ReadTrace(bytes, "/work").gap.empty());
+  CHECK(ReadTrace(bytes, "/there").gap.empty());
   for (size_t size = 0; size < bytes.size(); ++size) {
-    CHECK_FALSE(ReadTrace(std::string_view(bytes).substr(0, size), "/work").gap.empty());
+    CHECK_FALSE(ReadTrace(std::string_view(bytes).substr(0, size), "/there").gap.empty());
   }
-  CHECK_FALSE(ReadTrace(records.Bytes(sizeof(Record)), "/work").gap.empty());
-  CHECK_FALSE(ReadTrace(records.Bytes(0, 1), "/work").gap.empty());
+  CHECK_FALSE(ReadTrace(records.Bytes(sizeof(Record)), "/there").gap.empty());
+  CHECK_FALSE(ReadTrace(records.Bytes(0, 1), "/there").gap.empty());
 }
 
 }  // namespace
