@@ -9,12 +9,12 @@
 namespace cccl_cache::standin {
 namespace {
 
-/// Words that may define a type, or an entity whose linkage follows from a type or is not internal. A
-/// lambda expression begins with one of the brackets. Literals may contain braces.
+/// Words that may define a type, or an entity whose linkage follows from a type or is not internal.
+/// A lambda expression begins with one of the brackets. Literals may contain braces.
 constexpr std::string_view kNotLocal[] = {"class", "struct", "union", "enum",  "template", "inline",
                                           "[]",    "[&",     "[=",    "[this", "\"",       "'"};
-/// Text that cudafe++ writes for the one object of unnamed namespaces in the headers of CCCL. Its type
-/// is an empty class, so that it may be merged.
+/// Text that cudafe++ writes for the one object of unnamed namespaces in the headers of CCCL. Its
+/// type is an empty class, so that it may be merged.
 constexpr std::string_view kIgnore = "constexpr inline __ignore_t ignore{};";
 
 constexpr size_t kMostDigits = 4;  ///< of the length of a mangled name
