@@ -19,6 +19,7 @@
 #include "base/files/file_descriptor.h"
 #include "base/files/file_stamp.h"
 #include "base/files/whole_file.h"
+#include "client/nvcc/environment.h"
 #include "client/src/calls/file_digest.h"
 
 namespace cccl_cache::nvcc {
@@ -135,33 +136,23 @@ bool ShowsTime(std::string_view text) {
   return false;
 }
 
+/// Returns whether the preprocessor may compare the times of two files, by `#pragma GCC
+/// dependency`.
+bool ComparesTimes(std::string_view text) {
+  constexpr std::string_view kWord = "dependency";
+  for (size_t at = text.find(kWord); at != std::string_view::npos; at = text.find(kWord, at + 1)) {
+    const std::string_view before = text.substr(0, at);
+    const size_t end = before.find_last_not_of(" \t") + 1;
+    if (end < at && before.substr(0, end).ends_with("GCC")) return true;
+  }
+  return false;
+}
+
 /// Returns whether the preprocessor may read the text only once, or ask that of another one. It
 /// then compares the times of files with equal contents.
 bool IsReadOnce(std::string_view text) {
   for (const std::string_view word : {"once", "import"}) {
     if (text.find(word) != std::string_view::npos) return true;
-  }
-  return false;
-}
-
-/// Returns whether a program reads no other environment variables than those in the key. A compiler
-/// wrapper may read any.
-bool IsKnownProgram(std::string_view real_path) {
-  std::string_view name = real_path.substr(real_path.rfind('/') + 1);
-  if (name.starts_with("cccl-cache-")) return true;
-  // A release may be at the end and a platform in front: x86_64-linux-gnu-g++-12.
-  if (const size_t end = name.find_last_not_of("0123456789."); end != std::string_view::npos) {
-    if (name[end] == '-') name = name.substr(0, end);
-  }
-  constexpr std::string_view kPrograms[] = {
-      "as",        "bin2c",       "bash",      "cc1",    "cc1plus", "cicc", "collect2", "cudafe++",
-      "cuobjdump", "dash",        "fatbinary", "g++",    "gcc",     "ld",   "ld.bfd",   "ld.gold",
-      "lto1",      "lto-wrapper", "nvcc",      "nvlink", "ptxas",   "sh"};
-  for (const std::string_view program : kPrograms) {
-    if (name == program) return true;
-  }
-  for (const std::string_view program : {"-as", "-g++", "-gcc", "-ld", "-ld.bfd", "-ld.gold"}) {
-    if (name.ends_with(program)) return true;
   }
   return false;
 }
@@ -324,8 +315,12 @@ std::string Builder::AddFile(const std::string& name, const Use& use) {
     }
   }
   if (is_text) {
+    if (name.ends_with("/nvcc.profile")) {
+      if (std::string why = UnkeptInProfile(contents); !why.empty()) return name + " has " + why;
+    }
     const std::string text = WithJoinedLines(std::move(contents));
     if (ShowsTime(text)) return name + " asks for the time";
+    if (ComparesTimes(text)) return name + " compares the times of files";
     if (IsReadOnce(text)) once_[*digest].push_back(name);
   }
   entries_.push_back({name, Closure::Kind::kFile, IsExecutable(status), *digest, ""});

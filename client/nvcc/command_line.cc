@@ -119,92 +119,9 @@ constexpr std::string_view kPlainValues =
 /// The longest response file that is read.
 constexpr size_t kMostWords = size_t{1} << 20;
 
-/// Variables that nvcc, its parts or the host compiler read: names, and beginnings of names (with a
-/// '*' at the end) or ends (with a '*' in front). Variables with options of nvcc's profile end in
-/// _FLAGS.
-constexpr std::string_view kVariables[] = {
-    "*_FLAGS",
-    "BINUTILS_*",
-    "CHARSET",
-    "CICC*",
-    "COLLECT_*",
-    "COMPILER_PATH",
-    "CPATH",
-    "CUDA*",
-    "CUDAFE*",
-    "C_INCLUDE_PATH",
-    "CPLUS_INCLUDE_PATH",
-    "DEPENDENCIES_OUTPUT",
-    "EDG_*",
-    "FINALIZER*",
-    "GCC_*",
-    "GCONV_PATH",
-    "GNUTARGET",
-    "G++_*",
-    "INCLUDES",
-    "LANG",
-    "LANGUAGE",
-    "LC_*",
-    "LDEMULATION",
-    "LD_LIBRARY_PATH",
-    "LD_RUN_PATH",
-    "LIBNVVM*",
-    "LIBRARIES",
-    "LIBRARY_PATH",
-    "LLVM*",
-    "LOCPATH",
-    "LPATH",
-    "MLIR*",
-    "NOCOLOR",
-    "NVASM*",
-    "NVCC*",
-    "NVLINK*",
-    "NVPTX*",
-    "NVVM*",
-    "NV_*",
-    "OBJC_INCLUDE_PATH",
-    "OBJCPLUS_INCLUDE_PATH",
-    "OUTPUT_CHARSET",
-    "PATH",
-    "PTXAS*",
-    "PWD",
-    "SOURCE_DATE_EPOCH",
-    "SUNPRO_DEPENDENCIES",
-    "SYSTEM_INCLUDES",
-    "TEMP",
-    "TEMPDIR",
-    "TERM_URLS",
-    "TMP",
-    "TMPDIR",
-    "TOP",
-    "USR_INCLUDE",
-    "_HERE_",
-    "_SPACE_",
-    "_TARGET_DIR_",
-    "_TARGET_SIZE_",
-    "DUMP_KNOBS_TO_FILE",
-    "AS_SECURE_LOG_FILE",
-    "CAN_FINALIZE_DEBUG",
-};
-
 bool HasTime(std::string_view word) {
   return std::ranges::any_of(
       kTimes, [word](std::string_view time) { return word.find(time) != std::string_view::npos; });
-}
-
-/// Returns whether a word, or a part of it that another program may get as a word, makes the result
-/// depend on more than files.
-bool DependsOnMore(std::string_view text) {
-  constexpr std::string_view kBetween = " \t\r\n,=+[]'\"\\";
-  while (true) {
-    const std::string_view part = text.substr(0, text.find_first_of(kBetween));
-    if (part == "native") return true;
-    for (const std::string_view option : kUnkeptOptions) {
-      if (part.starts_with(option)) return true;
-    }
-    if (part.size() == text.size()) return false;
-    text.remove_prefix(part.size() + 1);
-  }
 }
 
 /// Splits a text at its white space. None if a part may be quoted: nvcc's rules for quotes are not
@@ -391,6 +308,19 @@ std::variant<Step, Refusal> Reader::Finish() {
 
 }  // namespace
 
+bool DependsOnMore(std::string_view text) {
+  constexpr std::string_view kBetween = " \t\r\n,=+[]'\"\\";
+  while (true) {
+    const std::string_view part = text.substr(0, text.find_first_of(kBetween));
+    if (part == "native") return true;
+    for (const std::string_view option : kUnkeptOptions) {
+      if (part.starts_with(option)) return true;
+    }
+    if (part.size() == text.size()) return false;
+    text.remove_prefix(part.size() + 1);
+  }
+}
+
 std::variant<Step, Refusal> ReadStep(const Words& words, std::string_view front,
                                      std::string_view back) {
   const auto before = Split(front);
@@ -403,24 +333,6 @@ std::variant<Step, Refusal> ReadStep(const Words& words, std::string_view front,
   Reader reader;
   if (std::string why = reader.Read(all); !why.empty()) return Refusal{std::move(why)};
   return reader.Finish();
-}
-
-std::string ReadVariables(const char* const* variables) {
-  std::vector<std::string_view> read;
-  for (; *variables != nullptr; ++variables) {
-    const std::string_view variable = *variables;
-    const std::string_view name = variable.substr(0, variable.find('='));
-    const bool counts = std::ranges::any_of(kVariables, [name](std::string_view pattern) {
-      if (pattern.starts_with('*')) return name.ends_with(pattern.substr(1));
-      if (pattern.ends_with('*')) return name.starts_with(pattern.substr(0, pattern.size() - 1));
-      return name == pattern;
-    });
-    if (counts) read.push_back(variable);
-  }
-  std::ranges::sort(read);
-  std::string text;
-  for (const std::string_view variable : read) text.append(variable).push_back('\0');
-  return text;
 }
 
 }  // namespace cccl_cache::nvcc

@@ -40,8 +40,8 @@ struct Refusal {
 [[nodiscard]] std::variant<Step, Refusal> ReadStep(const standin::Words& words,
                                                    std::string_view front, std::string_view back);
 
-/// Returns the environment variables that nvcc, its parts or the host compiler read, sorted, each
-/// as NAME=VALUE with a NUL behind it.
-[[nodiscard]] std::string ReadVariables(const char* const* variables);
+/// Returns whether a text of words, or of parts that another program may get as words, makes the
+/// result depend on more than files.
+[[nodiscard]] bool DependsOnMore(std::string_view text);
 
 }  // namespace cccl_cache::nvcc

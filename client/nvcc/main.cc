@@ -30,6 +30,7 @@
 #include "client/interpose/wait.h"
 #include "client/nvcc/closure.h"
 #include "client/nvcc/command_line.h"
+#include "client/nvcc/environment.h"
 #include "client/nvcc/kept_step.h"
 #include "client/nvcc/trace.h"
 #include "client/standin/kept_run.h"
@@ -94,6 +95,8 @@ struct Command {
                        {"command", digest.View()},
                        {"number", {reinterpret_cast<const char*>(&number), sizeof(number)}}}};
   }
+  /// Returns the name of the fact that an equal run succeeded and was not kept.
+  [[nodiscard]] std::string UnkeptFact() const { return "unkept-" + digest.Hex(); }
   [[nodiscard]] std::string Absolute(const std::string& path) const {
     return path[0] == '/' ? path : directory + "/" + path;
   }
@@ -153,6 +156,7 @@ std::variant<Command, Refusal> ReadCommand(const RealTool& tool, const std::stri
   if (getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur != RLIM_INFINITY) {
     return Refusal{"a limit of the address space"};
   }
+  if (std::string name = UnkeptVariable(environ); !name.empty()) return Refusal{std::move(name)};
   Command command;
   command.step = std::get<Step>(std::move(read));
   for (const Output& output : command.step.outputs) {
@@ -244,7 +248,8 @@ std::optional<std::string> Encode(const Command& command, const Recording& recor
 
 /// Runs nvcc, and publishes the result if it can be kept. Otherwise the processes that wait for it
 /// run nvcc themselves.
-Served Make(const RealTool& tool, const Command& command, Lease* lease, char** arguments) {
+Served Make(const RealTool& tool, const Command& command, const UserCache& facts, Lease* lease,
+            char** arguments) {
   const std::string recorder = Recorder();
   const auto recording = recorder.empty() ? std::nullopt : Recording::Make();
   if (!recording) return Reason::kNotServed;
@@ -282,11 +287,15 @@ Served Make(const RealTool& tool, const Command& command, Lease* lease, char** a
     contents = Encode(command, *recording, run, &why);
   }
   if (contents) {
+    facts.Remove(command.UnkeptFact());
     [[maybe_unused]] const auto published = lease->Publish(*contents, kPublish);
   } else {
     lease->Fail();
   }
-  if (!why.empty()) cccl_cache::interpose::CountUncacheable(why);
+  if (!why.empty()) {
+    facts.Put(command.UnkeptFact(), "");
+    cccl_cache::interpose::CountUncacheable(why);
+  }
   return status;
 }
 
@@ -304,6 +313,9 @@ Served Serve(const RealTool& tool, const Command& command, const UserCache& fact
   const Clock::time_point begin = Clock::now();
   auto client = Client::Open(ClientOptions{.fallback = CCCL_CACHE_FALLBACK_ERROR});
   if (!client.ok()) return Reason::kNoDaemon;
+  // Waiting for a run that is not kept either would be in vain.
+  const bool unkept = facts.Age(command.UnkeptFact()).has_value();
+  const auto most = unkept ? std::chrono::milliseconds(0) : cccl_cache::interpose::RunWait();
   std::optional<Outdated> oldest;
   for (uint8_t number = 0; number <= kMostClosures; ++number) {
     uint8_t asked = number;
@@ -311,12 +323,17 @@ Served Serve(const RealTool& tool, const Command& command, const UserCache& fact
       if (!oldest || !client->RemoveDeposit(oldest->key, kPublish).ok()) break;
       asked = oldest->number;
     }
-    auto acquired = Ask(&*client, command.Key(asked), facts);
-    if (const auto* why = std::get_if<Reason>(&acquired)) return *why;
+    auto acquired = Ask(&*client, command.Key(asked), facts, most);
+    if (const auto* why = std::get_if<Reason>(&acquired)) {
+      if (!unkept || *why != Reason::kTooSlow) return *why;
+      cccl_cache::interpose::KeepRefusal(
+          "nvcc: an equal run is under way, and was not kept before");
+      return Reason::kNotServed;
+    }
     Acquired& made = std::get<Acquired>(acquired);
     if (auto* lease = std::get_if<Lease>(&made)) {
       if (!lease->held()) return Reason::kFull;
-      return Make(tool, command, lease, arguments);
+      return Make(tool, command, facts, lease, arguments);
     }
     const auto& deposit = std::get<Deposit>(made);
     const auto kept = KeptStep::Decode(deposit.contents());
@@ -361,16 +378,8 @@ void ServeCounted(const RealTool& tool, const std::string& path, const UserCache
 /// Returns the path of a program as a shell finds it.
 std::string Find(const std::string& name) {
   if (name.find('/') != std::string::npos) return name;
-  std::string_view rest = Variable("PATH");
-  while (!rest.empty()) {
-    const std::string_view directory = rest.substr(0, rest.find(':'));
-    std::string path = std::string(directory.empty() ? "." : directory) + "/" + name;
-    struct stat status;
-    if (stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
-        access(path.c_str(), X_OK) == 0) {
-      return path;
-    }
-    rest.remove_prefix(std::min(rest.size(), directory.size() + 1));
+  for (std::string& path : cccl_cache::standin::Candidates(std::string(Variable("PATH")), name)) {
+    if (cccl_cache::standin::IsExecutable(path)) return std::move(path);
   }
   return name;
 }

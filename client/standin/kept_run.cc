@@ -9,7 +9,6 @@
 
 #include "base/boot_id.h"
 #include "base/codec.h"
-#include "client/interpose/wait.h"
 #include "proto/digest.h"
 
 namespace cccl_cache::standin {
@@ -117,7 +116,8 @@ DepositKey KeyOf(const std::string& identity, const ToolRun& run, const std::str
 }
 
 std::variant<Acquired, interpose::Reason> Ask(Client* client, const DepositKey& key,
-                                              const UserCache& facts) {
+                                              const UserCache& facts,
+                                              std::optional<std::chrono::milliseconds> most) {
   using interpose::Reason;
   // The marker's name contains the boot id and the socket: several nodes, each with its own daemon,
   // may share this directory.
@@ -127,8 +127,7 @@ std::variant<Acquired, interpose::Reason> Ask(Client* client, const DepositKey& 
   if (known) facts.Put(hangs, "");  // renews the marker, so that only this run tries the daemon now
   const Clock::time_point begin = Clock::now();
   // Even with `--wait 0` the daemon needs some time to answer.
-  const auto bound = interpose::RunWait();
-  const std::chrono::milliseconds longest = bound ? std::max(*bound, kNoWait) : kLongestWait;
+  const std::chrono::milliseconds longest = most ? std::max(*most, kNoWait) : kLongestWait;
   std::chrono::milliseconds wait = std::min(kFirstWait, longest);
   while (true) {
     Expected<Acquired> acquired = client->Acquire(key, wait);
@@ -148,7 +147,7 @@ std::variant<Acquired, interpose::Reason> Ask(Client* client, const DepositKey& 
       return Reason::kDenied;
     }
     if (!others_make_it) return Reason::kNoDaemon;
-    if (waited >= longest) return bound ? Reason::kTooSlow : Reason::kSilent;
+    if (waited >= longest) return most ? Reason::kTooSlow : Reason::kSilent;
     wait = std::min(wait * 2, std::chrono::ceil<std::chrono::milliseconds>(longest - waited));
   }
 }

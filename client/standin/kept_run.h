@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include "base/files/user_cache.h"
 #include "cccl_cache/client.h"
 #include "client/interpose/report.h"
+#include "client/interpose/wait.h"
 #include "client/standin/command_line.h"
 
 namespace cccl_cache::standin {
@@ -40,10 +42,11 @@ struct KeptRun {
                                const std::string& place);
 
 /// Asks the daemon for the stored run. Returns the run, or a lease to produce it, or the reason why
-/// the daemon gives neither. If another process is producing it, waits for up to RunWait(), or two
-/// minutes if that is not set. If the daemon hangs, one run of this user waits for 1 s in each 30
-/// s, and the others do not wait.
-[[nodiscard]] std::variant<Acquired, interpose::Reason> Ask(Client* client, const DepositKey& key,
-                                                            const UserCache& facts);
+/// the daemon gives neither. If another process is producing it, waits for up to `most`, or two
+/// minutes without it. If the daemon hangs, one run of this user waits for 1 s in each 30 s, and
+/// the others do not wait.
+[[nodiscard]] std::variant<Acquired, interpose::Reason> Ask(
+    Client* client, const DepositKey& key, const UserCache& facts,
+    std::optional<std::chrono::milliseconds> most = interpose::RunWait());
 
 }  // namespace cccl_cache::standin

@@ -44,8 +44,7 @@ bool IsOther(const std::string& path) {
   if (stat("/proc/self/exe", &own) != 0 && (started == nullptr || stat(started, &own) != 0)) {
     return false;
   }
-  if (stat(path.c_str(), &status) != 0) return false;
-  return S_ISREG(status.st_mode) && access(path.c_str(), X_OK) == 0 &&
+  return IsExecutable(path) && stat(path.c_str(), &status) == 0 &&
          (status.st_dev != own.st_dev || status.st_ino != own.st_ino);
 }
 
@@ -57,17 +56,6 @@ std::string Resolved(const std::string& path) {
 }
 
 std::string DirectoryOf(const std::string& path) { return path.substr(0, path.rfind('/')); }
-
-std::vector<std::string> Candidates(const std::string& search, const std::string& name) {
-  std::vector<std::string> candidates;
-  std::string_view rest = search;
-  while (true) {
-    const std::string_view directory = rest.substr(0, rest.find(':'));
-    candidates.push_back(std::string(directory.empty() ? "." : directory) + "/" + name);
-    if (directory.size() == rest.size()) return candidates;
-    rest.remove_prefix(directory.size() + 1);
-  }
-}
 
 bool IsElf(int file) {
   char front[kElf.size()];
@@ -168,6 +156,23 @@ void Relay(bool forwards, pid_t tool, TakenSignals* signals, Pipe* out, Pipe* er
 
 RealTool::RealTool(std::string name, std::string path)
     : name_(std::move(name)), path_(std::move(path)), file_(Resolved(path_)), files_{path_} {}
+
+bool IsExecutable(const std::string& path) {
+  struct stat status;
+  return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+         access(path.c_str(), X_OK) == 0;
+}
+
+std::vector<std::string> Candidates(const std::string& search, const std::string& name) {
+  std::vector<std::string> candidates;
+  std::string_view rest = search;
+  while (true) {
+    const std::string_view directory = rest.substr(0, rest.find(':'));
+    candidates.push_back(std::string(directory.empty() ? "." : directory) + "/" + name);
+    if (directory.size() == rest.size()) return candidates;
+    rest.remove_prefix(directory.size() + 1);
+  }
+}
 
 std::optional<std::string> FindProgram(const std::string& search, const std::string& name) {
   for (const std::string& candidate : Candidates(search, name)) {

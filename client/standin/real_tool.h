@@ -23,6 +23,14 @@ struct Ending {
 /// Returns whether this process's output and errors go to one file, such as one pipe.
 [[nodiscard]] bool OutputsAreOne();
 
+/// Returns whether the path leads to a regular file that this process may execute.
+[[nodiscard]] bool IsExecutable(const std::string& path);
+
+/// Returns the paths at which a program of this name may be in `search` (as in PATH), in the order
+/// of the search.
+[[nodiscard]] std::vector<std::string> Candidates(const std::string& search,
+                                                  const std::string& name);
+
 /// Finds a program other than this one in `search` (as in PATH).
 [[nodiscard]] std::optional<std::string> FindProgram(const std::string& search,
                                                      const std::string& name);

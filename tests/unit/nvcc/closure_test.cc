@@ -306,6 +306,27 @@ TEST_CASE("a text that asks for the time is not kept, and a program that has the
   }
 }
 
+TEST_CASE("a text that compares the times of files is not kept") {
+  Scene scene;
+  scene.trace.uses[scene.header] = Found();
+  for (const char* text : {"#pragma GCC dependency \"b.h\"", "_Pragma(\"GCC  dependency <b.h>\")",
+                           "# pragma GCC \\\n dependency \"b.h\""}) {
+    scene.directory.Write("some/a.h", text);
+    CHECK_FALSE(scene.Keeps());
+  }
+  scene.directory.Write("some/a.h", "// GCC has no dependency here, and a dependency");
+  CHECK(scene.Keeps());
+}
+
+TEST_CASE("a profile that reads a variable outside the key is not kept") {
+  Scene scene;
+  const std::string profile = scene.directory.Write("bin/nvcc.profile", "PTXAS_FLAGS += -O2\n");
+  scene.trace.uses[profile] = Found();
+  CHECK(scene.Keeps());
+  scene.directory.Write("bin/nvcc.profile", "PTXAS_FLAGS += $(OWN)\n");
+  CHECK_FALSE(scene.Keeps());
+}
+
 TEST_CASE("a kept run is decoded as it was encoded, and damaged bytes are refused") {
   Scene scene;
   scene.trace.uses[scene.header] = {.looks = {0}, .resolved = {scene.header}};

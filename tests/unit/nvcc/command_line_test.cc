@@ -4,7 +4,6 @@
 
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
@@ -28,14 +27,6 @@ std::string OutputsOf(const std::string& line) {
   std::string text;
   const Step step = std::get<Step>(Read(line));
   for (const Output& output : step.outputs) text += output.path + " ";
-  return text;
-}
-
-/// Returns the variables that are in the key, with a blank behind each.
-std::string Counted(std::vector<const char*> variables) {
-  variables.push_back(nullptr);
-  std::string text = ReadVariables(variables.data());
-  std::ranges::replace(text, '\0', ' ');
   return text;
 }
 
@@ -179,15 +170,6 @@ TEST_CASE("the words of response files and of nvcc's own variables count") {
   CHECK_FALSE(Serves("-c a.cu -optf " + file.string()));
   CHECK(std::get<Step>(Read("a.cu", "-c", "-o b.o")).outputs[0].path == "b.o");
   CHECK(std::holds_alternative<Refusal>(Read("-c a.cu", "-DX='a b'")));
-}
-
-TEST_CASE("the variables that nvcc and the host compiler read are in the key") {
-  CHECK(Counted({"HOME=/h", "PATH=/p", "NVCC_APPEND_FLAGS=x", "PTXAS_FLAGS=y", "LANG=C"}) ==
-        "LANG=C NVCC_APPEND_FLAGS=x PATH=/p PTXAS_FLAGS=y ");
-  CHECK(Counted({"CPATH=a", "CUDA_HOME=b", "LC_ALL=c", "GCC_COLORS=d", "SHELL=e", "PATHS=f"}) ==
-        "CPATH=a CUDA_HOME=b GCC_COLORS=d LC_ALL=c ");
-  CHECK(Counted({"TERM_URLS=a", "OUTPUT_CHARSET=b", "LOCPATH=c", "GCONV_PATH=d", "TERM=e"}) ==
-        "GCONV_PATH=d LOCPATH=c OUTPUT_CHARSET=b TERM_URLS=a ");
 }
 
 }  // namespace
