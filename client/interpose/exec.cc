@@ -26,10 +26,13 @@
 #include <cstring>
 
 #include "client/interpose/elf_file.h"
+#include "client/interpose/exec_words.h"
 
 #define EXPORTED extern "C" __attribute__((visibility("default")))
 
 namespace {
+
+using cccl_cache::interpose::WithWords;
 
 constexpr char kStandIn[] = "cccl-cache-ptxas";
 constexpr char kNvccStandIn[] = "cccl-cache-nvcc";
@@ -250,22 +253,6 @@ bool SpawnStandIn(pid_t* child, const char* tool, const posix_spawn_file_actions
   return StartStandIn(tool, words, [&](const char* program, char* const* all) {
            return next_posix_spawn(child, program, actions, attributes, all, variables);
          }) == 0;
-}
-
-/// Collects the arguments of a variadic call such as execl(), up to the null, and calls `start`
-/// with them. Afterwards `list` is at the argument behind the null, which for execle() is the
-/// environment.
-template <typename Start>
-int WithWords(const char* first, va_list* list, Start start) {
-  size_t count = 1;
-  va_list counted;
-  va_copy(counted, *list);
-  while (first != nullptr && va_arg(counted, char*) != nullptr) ++count;
-  va_end(counted);
-  auto** words = static_cast<char**>(__builtin_alloca((count + 1) * sizeof(char*)));
-  words[0] = const_cast<char*>(first);
-  for (size_t i = 1; first != nullptr && i <= count; ++i) words[i] = va_arg(*list, char*);
-  return start(words);
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ HEAD = 24
 RECORD = "<IIiiQQqBxxxxxxx"
 RECORD_SIZE = struct.calcsize(RECORD)
 TOKEN = 2 ** 64 - 3
+BELOW = ("/glibc-hwcaps", "/tls", "/x86_64")  # directories in which the loader looks for libraries first
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +36,7 @@ def record(program, directory):
     (directory / "link").symlink_to("there")
 
     def record(function, path, token=TOKEN, libraries=False, identities=None, **environment):
-        """Returns the records of one call as (kind, text, errno), without those of libraries."""
+        """Returns the records of one call as (kind, text, errno), without those of the loader's search for libraries."""
         file = os.memfd_create("records")
         os.truncate(file, SIZE)
         os.pwrite(file, struct.pack("<Q", TOKEN), 16)
@@ -51,7 +52,7 @@ def record(program, directory):
             complete, size, error, process, device, inode, changed, kind = struct.unpack_from(RECORD, written, at)
             assert complete == 1 and (process > 0 or kind == START)
             text = written[at + RECORD_SIZE:at + RECORD_SIZE + size].decode()
-            if ".so" not in text or libraries:
+            if not (".so" in text or text.endswith(BELOW)) or libraries:
                 found.append((kind, text, error))
                 if identities is not None:
                     identities.append((device, inode, changed))
@@ -165,6 +166,16 @@ def test_a_program_without_the_recorder_does_not_begin(record):
 
 
 def test_the_loaders_search_for_libraries_is_recorded(record, directory):
+    (directory / "folder/tls").mkdir()
     found = record("stat", "there", libraries=True, LD_LIBRARY_PATH=f"{directory}/folder")
-    assert (LOOK, f"{directory}/folder/libc.so.6", errno.ENOENT) in found
+    for name in ("libc.so.6", "glibc-hwcaps", "x86_64", "tls/libc.so.6", "tls/x86_64/libc.so.6"):
+        assert (LOOK, f"{directory}/folder/{name}", errno.ENOENT) in found
+    assert (LOOK, f"{directory}/folder/tls", 0) in found
     assert "/etc/ld.so.cache" in [text for _, text, _ in found]
+
+
+def test_the_search_in_the_directories_that_a_program_names_is_recorded(record, directory):
+    program = directory / "program"
+    subprocess.run(["cc", "-w", SOURCE, "-o", program, "-Wl,--enable-new-dtags,-rpath,$ORIGIN/folder"], check=True)
+    found = record("execv", program, libraries=True)
+    assert (LOOK, f"{directory}/folder/libc.so.6", errno.ENOENT) in found

@@ -77,7 +77,8 @@ LAYERS = {
     "client/interpose": ("client/include/", "client/src/transport/", "client/src/calls/file_digest.h"),
     "client/standin": ("client/interpose/report.h", "client/interpose/wait.h", "client/src/calls/file_digest.h"),
     "client/nvcc": (
-        "client/interpose/report.h", "client/interpose/wait.h", "client/standin/", "client/src/calls/file_digest.h",
+        "client/interpose/exec_words.h", "client/interpose/report.h", "client/interpose/wait.h", "client/standin/",
+        "client/src/calls/file_digest.h",
     ),
     "client": (),
     # The counts of the stand-ins, and their list.
@@ -124,7 +125,7 @@ ADAPTERS = (
     (r"seccomp\.h|linux/(seccomp|landlock|filter)\.h", ("daemon/worker/",)),
     (r"dlfcn\.h", (
         "daemon/worker/", "daemon/service/transport/guarded_sockets.cc", "client/src/calls/local_compiler.cc",
-        "client/interpose/", "client/nvcc/record.cc", "client/include/cccl_cache/driver.h",
+        "client/interpose/", "client/nvcc/recorder.h", "client/include/cccl_cache/driver.h",
         "cli/run/environment.cc",
     )),
     (r"(nvrtc|nvJitLink|nvvm|cuda|cuda_runtime.*)\.h", ()),

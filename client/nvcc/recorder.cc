@@ -1,0 +1,210 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/nvcc/recorder.h"
+
+#include <limits.h>
+#include <link.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace cccl_cache::nvcc {
+namespace {
+
+RecordHead* head = nullptr;  ///< null: this process records nothing
+bool is_standin = false;
+
+/// Records a look-up that the loader makes by itself.
+void LookForLoader(const char* path) {
+  const int error = errno;
+  const bool found = syscall(SYS_faccessat, AT_FDCWD, path, R_OK) == 0;
+  Put(RecordKind::kLook, path, found ? 0 : errno, {.identity = IdentityOfNamed(path)});
+  errno = error;
+}
+
+/// Returns whether the file DIRECTORY/NAME is there, and records that.
+bool IsThere(const char* directory, const char* name) {
+  char path[PATH_MAX];
+  if (std::snprintf(path, sizeof(path), "%s/%s", directory, name) >= int{sizeof(path)}) {
+    Lose("dlopen");
+    return false;
+  }
+  const bool found = syscall(SYS_faccessat, AT_FDCWD, path, F_OK) == 0;
+  Put(RecordKind::kLook, path, found ? 0 : errno);
+  return found;
+}
+
+/// Records that the loader looks for a library in a directory, and first in those below it that are
+/// for some processors. Returns whether the directory has the library.
+bool SearchDirectory(const char* directory, const char* name) {
+  constexpr const char* kAbove[] = {"glibc-hwcaps", "tls", "x86_64"};
+  constexpr const char* kFirst[] = {"glibc-hwcaps/x86-64-v4",
+                                    "glibc-hwcaps/x86-64-v3",
+                                    "glibc-hwcaps/x86-64-v2",
+                                    "tls/x86_64/x86_64",
+                                    "tls/x86_64",
+                                    "tls",
+                                    "x86_64/x86_64",
+                                    "x86_64"};
+  char path[PATH_MAX];
+  for (const char* above : kAbove) {
+    if (!IsThere(directory, above)) continue;
+    for (const char* first : kFirst) {
+      if (std::strncmp(first, above, std::strlen(above)) != 0) continue;
+      if (std::snprintf(path, sizeof(path), "%s/%s", first, name) >= int{sizeof(path)}) continue;
+      IsThere(directory, path);
+    }
+  }
+  return IsThere(directory, name);
+}
+
+/// Records where the loader looked for the libraries that this one needs.
+void RecordNeeded(link_map* library) {
+  Dl_serinfo size;
+  if (dlinfo(library, RTLD_DI_SERINFOSIZE, &size) != 0) return Lose("dlinfo");
+  auto* const places = static_cast<Dl_serinfo*>(__builtin_alloca(size.dls_size));
+  *places = size;
+  if (dlinfo(library, RTLD_DI_SERINFO, places) != 0) return Lose("dlinfo");
+  const char* names = nullptr;
+  for (const ElfW(Dyn)* entry = library->l_ld; entry->d_tag != DT_NULL; ++entry) {
+    if (entry->d_tag == DT_STRTAB) names = reinterpret_cast<const char*>(entry->d_un.d_ptr);
+  }
+  for (const ElfW(Dyn)* entry = library->l_ld; entry->d_tag != DT_NULL; ++entry) {
+    if (entry->d_tag != DT_NEEDED || names == nullptr) continue;
+    const char* const name = names + entry->d_un.d_val;
+    if (std::strchr(name, '/') != nullptr) continue;
+    for (unsigned i = 0; i < places->dls_cnt; ++i) {
+      if (SearchDirectory(places->dls_serpath[i].dls_name, name)) break;
+    }
+  }
+}
+
+/// Records each library that is mapped into this process, and where the loader looked for it
+/// before.
+void RecordLibraries() {
+  const int error = errno;
+  link_map* library = nullptr;
+  void* const program = dlopen(nullptr, RTLD_LAZY);
+  if (program == nullptr || dlinfo(program, RTLD_DI_LINKMAP, &library) != 0) Lose("dlinfo");
+  for (; library != nullptr; library = library->l_next) {
+    const char* const path = library->l_name;
+    // A part of the kernel has a name without a file.
+    if (std::strncmp(path, "linux-", 6) == 0) continue;
+    // The program itself has no name.
+    if (path[0] != '\0') {
+      Put(RecordKind::kLook, path, 0, {.identity = IdentityOfNamed(path)});
+    }
+    RecordNeeded(library);
+  }
+  errno = error;
+}
+
+extern "C" __attribute__((visibility("hidden"))) NextFunction __start_next_functions;
+extern "C" __attribute__((visibility("hidden"))) NextFunction __stop_next_functions;
+
+/// Maps the file of the records that the variable names. Returns null if it is another file: the
+/// variable may outlive the run in a server, and then the path may lead to a file of another
+/// process.
+RecordHead* MapRecords(const char* variable) {
+  if (variable == nullptr) return nullptr;
+  char* path = nullptr;
+  const uint64_t token = std::strtoull(variable, &path, 10);
+  if (*path != ':') return nullptr;
+  const long file =
+      syscall(SYS_openat, AT_FDCWD, path + 1, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (file < 0) return nullptr;
+  struct stat status;
+  void* memory = MAP_FAILED;
+  if (syscall(SYS_fstat, file, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 0 &&
+      static_cast<uint64_t>(status.st_size) == kRecordBytes) {
+    memory =
+        mmap(nullptr, kRecordBytes, PROT_READ | PROT_WRITE, MAP_SHARED, static_cast<int>(file), 0);
+  }
+  syscall(SYS_close, file);
+  if (memory == MAP_FAILED) return nullptr;
+  auto* const found = static_cast<RecordHead*>(memory);
+  if (found->token == token) return found;
+  munmap(memory, kRecordBytes);
+  return nullptr;
+}
+
+__attribute__((constructor)) void Initialize() {
+  for (NextFunction* next = &__start_next_functions; next != &__stop_next_functions; ++next) {
+    next->found = dlsym(RTLD_NEXT, next->name);
+  }
+  head = MapRecords(secure_getenv(kRecordVariable));
+  if (head == nullptr) return;
+  const auto* const program = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+  const char* const slash = std::strrchr(program, '/');
+  is_standin = std::strncmp(slash == nullptr ? program : slash + 1, "cccl-cache", 10) == 0;
+  Put(RecordKind::kBegin, program, 0, {.identity = IdentityOfNamed("/proc/self/exe")});
+  LookForLoader("/etc/ld.so.preload");
+  LookForLoader("/etc/ld.so.cache");
+  RecordLibraries();
+}
+
+/// Also records the libraries that the program has loaded since, such as plug-ins of the linker.
+__attribute__((destructor)) void Finish() {
+  if (head != nullptr) RecordLibraries();
+}
+
+}  // namespace
+
+bool IsRecorded() { return head != nullptr; }
+
+bool IsStandIn() { return is_standin; }
+
+void PutFrom(int process, RecordKind kind, const char* text, int error, const Details& details) {
+  const char* const more = details.more;
+  if (head == nullptr || text == nullptr) return;
+  const size_t length = std::strlen(text);
+  const size_t more_length = more == nullptr ? 0 : std::strlen(more) + 1;
+  const uint64_t size = SizeOfRecord(length + more_length);
+  const uint64_t at = head->used.fetch_add(size, std::memory_order_relaxed);
+  if (length > PATH_MAX || at + size > kRecordBytes - sizeof(RecordHead)) {
+    head->lost.store(1, std::memory_order_relaxed);
+    return;
+  }
+  char* const place = reinterpret_cast<char*>(head + 1) + at;
+  auto* const record = reinterpret_cast<Record*>(place);
+  record->size = static_cast<uint32_t>(length + more_length);
+  record->kind = kind;
+  record->error = error;
+  record->process = process;
+  record->identity = details.identity;
+  std::memcpy(place + sizeof(Record), text, length);
+  if (more != nullptr) {
+    place[sizeof(Record) + length] = '\0';
+    std::memcpy(place + sizeof(Record) + length + 1, more, more_length - 1);
+  }
+  record->written.store(1, std::memory_order_release);
+}
+
+void Put(RecordKind kind, const char* text, int error, const Details& details) {
+  PutFrom(getpid(), kind, text, error, details);
+}
+
+FileIdentity IdentityOfNamed(const char* path) {
+  struct stat status;
+  const int error = errno;
+  const bool known = syscall(SYS_newfstatat, AT_FDCWD, path, &status, 0) == 0;
+  errno = error;
+  return known ? IdentityOf(status) : FileIdentity{};
+}
+
+bool HasPlainName(int directory, const char* path) {
+  if (path == nullptr || path[0] == '\0') return false;  // the call fails, or means the descriptor
+  // A stand-in asks there who the daemon is, and how reliable the stamps of files are.
+  if (is_standin && std::strncmp(path, "/proc/", 6) == 0) return false;
+  if (directory == AT_FDCWD || path[0] == '/') return true;
+  if (!is_standin) Lose("openat");
+  return false;
+}
+
+}  // namespace cccl_cache::nvcc
