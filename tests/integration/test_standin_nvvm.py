@@ -101,6 +101,14 @@ def test_a_compile_that_fails_is_made_by_the_real_library(daemon, nvvm):
     assert (made, report["forwarded"]["call not served"], report["calls"]) == (alone(*words), 1, 1)
 
 
+def test_another_producer_in_the_environment_is_in_the_lto_ir(daemon, nvvm):
+    words, producer = nvvm.words("once", "-arch=compute_90 -gen-lto"), {"LLVM_OVERRIDE_PRODUCER": "another"}
+    expected = alone(*words, **producer)
+    assert expected != alone(*words)
+    made, report = under_run(daemon.socket, *words, **producer)
+    assert (made, report["forwarded"]["call not served"], report["calls"]) == (expected, 1, 1)
+
+
 def test_a_process_that_has_internal_functions_compiles_in_the_real_library(daemon, nvvm):
     words = nvvm.words("internal")
     made, report = under_run(daemon.socket, *words)

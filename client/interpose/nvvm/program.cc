@@ -3,6 +3,7 @@
 #include "client/interpose/nvvm/program.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 #include <variant>
 
@@ -35,8 +36,10 @@ NvvmResult NvvmProgram::Compile(int count, const char** options) {
   std::optional<Reason> forwarded = Reason::kNotServed;
   const bool misused = count < 0 || (count > 0 && options == nullptr) ||
                        std::find(options, options + count, nullptr) != options + count;
+  // LTO-IR names the producer, and the daemon's compilers do not have this variable.
+  const bool has_producer = std::getenv("LLVM_OVERRIDE_PRODUCER") != nullptr;
   Forward();
-  if (!compiled_ && !misused && !unusual_ && !modules_.empty()) {
+  if (!compiled_ && !misused && !unusual_ && !has_producer && !modules_.empty()) {
     options_.assign(options, options + count);
     forwarded = CompileInDaemon();
   }
