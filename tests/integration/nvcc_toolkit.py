@@ -14,6 +14,7 @@ from running_daemon import run_cli
 from standin import Ended, ended
 
 NVCC = pathlib.Path(os.environ["CCCL_CACHED_TEST_TILEIRAS"]) / "nvidia/cu13"
+LIBRARIES = next(pathlib.Path(PLACES.cuda13).rglob("libcudart_static.a")).parent
 HEADERS = pathlib.Path(os.environ["CCCL_CACHED_TEST_TRITON"]) / "triton/backends/nvidia/include"
 STANDIN = pathlib.Path(PLACES.standin).with_name("cccl-cache-nvcc")
 
@@ -49,6 +50,7 @@ class Toolkit:
             (self.root / "bin" / program.name).symlink_to(program)
         (self.root / "nvvm").symlink_to(NVCC / "nvvm")
         (self.root / "include").symlink_to(HEADERS)
+        (self.root / "lib").symlink_to(LIBRARIES)
         self.nvcc = self.root / "bin/nvcc"
         self.work = self.directory / "work"
         for place in ("first", "second", "temporary"):
@@ -94,11 +96,11 @@ class Toolkit:
     def start(self, *words, program=None, **environment):
         return self.start_words([STANDIN, program or self.nvcc, *(words or self.words)], **environment)
 
-    def under_run(self, *words, program=None, **environment):
+    def under_run(self, *words, program=None, place=".", read=None, **environment):
         """Runs nvcc under `run`. Afterwards, report() says how."""
         done = run_cli("--socket", self.socket, "--json", "run", "--report", "--", program or self.nvcc,
-                       *(words or self.words), cwd=self.work, environment={**self.environment, **environment},
-                       check=False)
+                       *(words or self.words), cwd=self.work / place, input=read,
+                       environment={**self.environment, **environment}, check=False)
         err, _, report = done.stderr.rpartition(b"{\n  \"format_version\"")
         self._last = json.loads(b"{\n  \"format_version\"" + report) if report else {}
         return Ended(done.returncode, done.stdout, err)
@@ -115,7 +117,14 @@ class Toolkit:
             return "hit"
         return report["uncacheable_reason"] or report["refusal"] or "made"
 
-    def start_words(self, words, **environment):
-        return subprocess.Popen(list(map(str, words)), cwd=self.work, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE,
-                                env={**self.environment, "CCCL_CACHE_SOCKET": self.socket, **environment})
+    def start_words(self, words, place=".", read=None, **environment):
+        """Starts a program in a session of its own. It reads the text `read`, which is short."""
+        process = subprocess.Popen(
+            list(map(str, words)), cwd=self.work / place, stdin=subprocess.DEVNULL if read is None else subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+            env={**self.environment, "CCCL_CACHE_SOCKET": self.socket, **environment})
+        if read is not None:
+            process.stdin.write(read.encode())
+            process.stdin.close()
+            process.stdin = None
+        return process

@@ -5,7 +5,6 @@
 import json
 import os
 import pathlib
-import re
 import signal
 import stat
 import subprocess
@@ -62,52 +61,6 @@ def test_a_header_that_was_looked_up_in_vain_makes_a_miss_once_it_is_there(toolk
     (toolkit.work / "first/value.h").unlink()
     assert toolkit.how() == "hit"
     assert b"maybe" not in (toolkit.work / "a.o").read_bytes()
-
-
-TEMPORARY = re.compile(rb"tmpxft_[0-9a-f]{8}_[0-9a-f]{8}-\d+|cc[0-9A-Za-z]{6}\.o")
-FORMS = {
-    "an object": "-c a.cu -o a.o -arch=sm_90",
-    "an object by its default name": "-c a.cu -arch=sm_90",
-    "relocatable": "-dc a.cu -o a.o -gencode arch=compute_90,code=sm_90 -O3 -std=c++17 -lineinfo",
-    "a cubin": "-cubin a.cu -arch=sm_90",
-    "a cubin in another directory": "--cubin -arch sm_90 -odir temporary a.cu",
-    "a fatbin of two architectures": "-fatbin a.cu -o made -gencode=arch=compute_80,code=sm_80 -gencode=arch=compute_90,code=[sm_90,compute_90] --threads 2",
-    "PTX": "-ptx a.cu -o made --use_fast_math -arch=compute_90",
-    "a library": "-shared -Xcompiler -fPIC a.cu -o liba.so -arch=sm_90 -cudart=none -nodlink -Xlinker -s",
-    "with a list of headers": "-c a.cu -o a.o -arch=sm_90 -MD",
-    "with a list of headers elsewhere": "-c a.cu -o a.o -arch=sm_90 -MMD -MF temporary/list -MT target -MP",
-    "as flashinfer": "--generate-dependencies-with-compile --dependency-output a.o.d -Isecond -isystem first -D_X=1 -std=c++17 "
-                     "--threads=1 -use_fast_math --expt-relaxed-constexpr -gencode=arch=compute_90a,code=sm_90a -O3 -c a.cu -o a.o",
-    "as CMake": "-forward-unknown-to-host-compiler --options-file includes.rsp -fPIC -arch=sm_90 -MD -MT a.o -MF a.o.d -x cu -c a.cu -o a.o",
-    "with messages": "-c a.cu -o a.o -arch=sm_90 -Xptxas -v -DWARNED",
-}
-
-
-def files(place):
-    """Returns the mode and the contents of each file in the project, without the names of temporary files."""
-    return {str(file.relative_to(place)): (stat.filemode(file.stat().st_mode), TEMPORARY.sub(b"T", file.read_bytes()))
-            for file in place.rglob("*") if file.is_file()}
-
-
-@pytest.mark.parametrize("words", FORMS.values(), ids=FORMS)
-def test_files_messages_and_modes_are_those_of_nvcc(toolkit, words):
-    (toolkit.work / "includes.rsp").write_text("-Isecond -Ifirst\n")
-    (toolkit.work / "second/value.h").write_text("#define VALUE 1\n#ifdef WARNED\n#warning here\n#endif\n")
-    words = [*words.split(), "-Ifirst", "-Isecond"]
-    before = set(files(toolkit.work))
-
-    def all_of(run):
-        for name in set(files(toolkit.work)) - before:
-            (toolkit.work / name).unlink()
-        said = run(*words)
-        return said._replace(err=TEMPORARY.sub(b"T", TIME.sub(b"", said.err))), files(toolkit.work)
-
-    alone = all_of(toolkit.alone)
-    assert alone[0].status == 0, alone
-    assert all_of(toolkit.under_run) == alone
-    assert toolkit.report()["uncacheable_reason"] == toolkit.report()["refusal"] == ""
-    assert all_of(toolkit.under_run) == alone
-    assert (toolkit.report()["hits"], toolkit.report()["calls"]) == (1, 1)
 
 
 def test_existing_outputs_are_replaced_or_overwritten_as_by_nvcc(toolkit, daemon):
@@ -261,25 +214,6 @@ def test_a_run_with_a_wrapper_of_the_host_compiler_is_not_kept(toolkit, daemon):
     assert kept(daemon) == 0
 
 
-REFUSED = {
-    "-E": "-E a.cu -o a.o", "-M": "-M a.cu -o a.o", "-keep": "-c a.cu -keep", "-dryrun": "-c a.cu -dryrun", "-time": "-c a.cu -time times",
-    "native": "-c a.cu -Xcompiler -march=native", "no source": "--version", "a phase": "-lib a.cu -o a.a", "time": "-c a.cu -DX=__TIME__",
-    "two phases": "-c -ptx a.cu", "an unknown option": "-c a.cu --no-such-option", "a quoted response file": "-optf quoted -c a.cu",
-    "an output that is no file": "-c a.cu -o /dev/null",
-}
-
-
-@pytest.mark.parametrize("words", REFUSED.values(), ids=REFUSED)
-def test_other_uses_are_left_to_nvcc_and_the_report_says_why(toolkit, daemon, words):
-    (toolkit.work / "quoted").write_text('-DX="a b"')
-    words = [*words.split(), "-Isecond", "-arch=sm_90"]
-    alone = toolkit.alone(*words)
-    said = toolkit.under_run(*words)
-    assert (said.status, TEMPORARY.sub(b"", said.out)) == (alone.status, TEMPORARY.sub(b"", alone.out))
-    assert toolkit.report()["forwarded"]["call not served"] >= 1
-    assert toolkit.report()["refusal"].startswith("nvcc: ")
-
-
 def test_a_limit_of_the_address_space_leaves_no_room_for_the_recorder(toolkit, daemon):
     words = ["sh", "-c", 'ulimit -v 1000000000; exec "$@"', "sh", STANDIN, toolkit.nvcc, *toolkit.words]
     assert ended(toolkit.start_words(words)) == (0, b"", b"")
@@ -314,10 +248,31 @@ def test_a_run_that_depends_on_more_or_leaves_more_is_not_kept(toolkit, daemon, 
         assert toolkit.how(*toolkit.words, *more.split()) not in ("made", "hit")
 
 
+def test_equal_runs_do_not_wait_for_each_other_once_one_was_not_kept(toolkit):
+    (toolkit.work / "second/value.h").write_text("#define VALUE sizeof(__TIME__)\n")
+    words = [*toolkit.words, *toolkit.gate()]
+    first = toolkit.start(*words)
+    wait_for(toolkit.stopped, "a run of nvcc")
+    toolkit.passed()
+    assert ended(first).status == 0
+    processes = [toolkit.start(*words) for _ in range(3)]
+    wait_for(lambda: len(toolkit.stopped()) == 3, "three runs of nvcc at once")
+    toolkit.passed()
+    assert [ended(process).status for process in processes] == [0] * 3
+    # A run that is kept ends this.
+    (toolkit.work / "second/value.h").write_text("#define VALUE 1\n")
+    running = toolkit.start(*words)
+    wait_for(toolkit.stopped, "a run of nvcc")
+    toolkit.passed()
+    assert ended(running).status == 0
+    assert toolkit.how(*words) == "hit"
+
+
 def test_everything_that_decides_the_result_is_in_the_key(toolkit, directory):
     made = [toolkit.how(), toolkit.how("-c", "a.cu", "-o", "b.o", *toolkit.words[4:]), toolkit.how(*toolkit.words, "-O1"),
-            toolkit.how(CPATH=str(directory)), toolkit.how(NVCC_APPEND_FLAGS="-DOTHER"), toolkit.how(PTXAS_FLAGS="-O1")]
-    assert made == ["made"] * 6
+            toolkit.how(CPATH=str(directory)), toolkit.how(NVCC_APPEND_FLAGS="-DOTHER"), toolkit.how(PTXAS_FLAGS="-O1"),
+            toolkit.how(LD_PRELOAD="libm.so.6")]
+    assert made == ["made"] * 7
     assert [toolkit.how(), toolkit.how(CPATH=str(directory)), toolkit.how(UNRELATED="1")] == ["hit"] * 3
     (toolkit.work / "a.cu").write_text("int other;\n")
     assert [toolkit.how(), toolkit.how()] == ["made", "hit"]
