@@ -61,7 +61,7 @@ constexpr std::string_view kWithValue =
     "-include --prec-div -prec-div --prec-sqrt -prec-sqrt --ptxas-options -Xptxas "
     "--relocatable-device-code -rdc --sanitize -sanitize --static-global-template-stub "
     "-static-global-template-stub --std -std --system-include -isystem --target-directory "
-    "-target-dir --threads -t --undefine-macro -U --Werror -Werror --x -x ";
+    "-target-dir --threads -t --undefine-macro -U --Werror -Werror -Xfatbin --x -x ";
 
 /// Options whose value may follow without a space. The other options that begin like one of these,
 /// and are in none of the lists above.
@@ -306,6 +306,9 @@ std::variant<Step, Refusal> Reader::Finish() {
   return std::move(step_);
 }
 
+constexpr std::string_view kQuestions =
+    " --help -h --list-gpu-arch -arch-ls --list-gpu-code -code-ls --version -V ";
+
 }  // namespace
 
 bool DependsOnMore(std::string_view text) {
@@ -320,6 +323,8 @@ bool DependsOnMore(std::string_view text) {
     text.remove_prefix(part.size() + 1);
   }
 }
+
+bool IsQuestion(const Words& words) { return words.size() == 2 && Has(kQuestions, words[1]); }
 
 std::variant<Step, Refusal> ReadStep(const Words& words, std::string_view front,
                                      std::string_view back) {

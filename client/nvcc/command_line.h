@@ -44,4 +44,7 @@ struct Refusal {
 /// result depend on more than files.
 [[nodiscard]] bool DependsOnMore(std::string_view text);
 
+/// Returns whether the command line only asks nvcc about itself.
+[[nodiscard]] bool IsQuestion(const standin::Words& words);
+
 }  // namespace cccl_cache::nvcc

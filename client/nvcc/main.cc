@@ -412,7 +412,10 @@ int main(int count, char** arguments) {
   tool = tool->AsCalled(started);
   if (cccl_cache::standin::StandardDescriptorsOpen() && tool->Look()) {
     const Words words(arguments, arguments + count);
-    ServeCounted(*tool, started, cccl_cache::standin::FactsOfThisUser(), words, arguments);
+    // A question is no compile, and would be the first refusal in the report.
+    if (!IsQuestion(words)) {
+      ServeCounted(*tool, started, cccl_cache::standin::FactsOfThisUser(), words, arguments);
+    }
   }
   tool->Replace(arguments);
   std::fprintf(stderr, "%s: %s can't be started\n", kName, started.c_str());

@@ -65,8 +65,8 @@ LINKS = {"link.cu": "a.cu", "linked": "second", "elsewhere/first": "../first", "
 
 
 class Line(NamedTuple):
-    """A command line. `how` is "kept", "failed", or the beginning of the refusal of a run that is left to nvcc ("nvcc: ...").
-    `differs`: two outputs of nvcc itself differ by more than temporary names."""
+    """A command line. `how` is "kept", "failed", "no compile", or the beginning of the refusal of a run that is
+    left to nvcc ("nvcc: ..."). `differs`: two outputs of nvcc itself differ by more than temporary names."""
     words: str
     how: str = "kept"
     place: str = "."
@@ -101,7 +101,8 @@ LINES = {
     "as PyTorch": Line(OBJECT + " --expt-relaxed-constexpr --expt-extended-lambda -std=c++17 -O3 --use_fast_math "
                        "--compiler-options '-fPIC -Wall' -D_GLIBCXX_USE_CXX11_ABI=1 -DNAME='\"a\"' -MMD -MF out/a.o.d"),
     "as FlashInfer": Line("--generate-dependencies-with-compile --dependency-output a.o.d -Ifirst -isystem second -D_X=1 "
-                          "-std=c++17 --threads=1 -use_fast_math --expt-relaxed-constexpr "
+                          "-std=c++17 --threads=1 -use_fast_math --expt-relaxed-constexpr --compiler-options=-fPIC "
+                          "-static-global-template-stub=false -Xfatbin=-compress-all --compress-mode=size "
                           "-gencode=arch=compute_90a,code=sm_90a -O3 -c a.cu -o a.o"),
     "as CMake": Line("-forward-unknown-to-host-compiler --options-file includes.rsp -fPIC -arch=sm_90 -MD -MT a.o -MF a.o.d "
                      "-x cu -c a.cu -o a.o"),
@@ -133,7 +134,7 @@ LINES = {
     "warnings as errors": Line(PTX + " -DUNUSED -Werror all-warnings", "failed"),
     "commands": Line(OBJECT + " -dryrun", LEFT + "-dryrun"),
     "commands and outputs": Line(PTX + " -v", LEFT + "-v"),
-    "the release": Line("--version", LEFT),
+    "the release": Line("--version", "no compile"),
     # Errors.
     "an error of the device code": Line(PTX + " -DDEVICE_ERROR", "failed"),
     "an error of the host code": Line(OBJECT + " -DHOST_ERROR -MD", "failed"),
@@ -255,6 +256,8 @@ def check_report(line, report, again):
     if line.how == "kept":
         assert report["refusal"] == report["uncacheable_reason"] == ""
         assert not again or (report["hits"], report["calls"]) == (1, 1)
+    elif line.how == "no compile":
+        assert report["calls"] == 0
     elif line.how == "failed":
         assert report["failed"] > 0
     else:

@@ -137,6 +137,18 @@ TEST_CASE("a number of processors, or a response file for another program, is le
   }
 }
 
+TEST_CASE("options for the program that makes fatbins are served") {
+  CHECK(Serves("-c a.cu -Xfatbin=-compress-all -Xfatbin -compress-all"));
+}
+
+TEST_CASE("a question about nvcc is told from a compile") {
+  CHECK(IsQuestion({"nvcc", "--version"}));
+  CHECK(IsQuestion({"nvcc", "-arch-ls"}));
+  CHECK_FALSE(IsQuestion({"nvcc", "--version", "a.cu"}));
+  CHECK_FALSE(IsQuestion({"nvcc", "a.cu"}));
+  CHECK_FALSE(IsQuestion({"nvcc"}));
+}
+
 TEST_CASE("relocatable device code is known by its options") {
   const auto relocatable = [](const std::string& line) {
     return std::get<Step>(Read(line)).links_device_code;
