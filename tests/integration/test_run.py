@@ -549,25 +549,6 @@ def test_a_wait_that_is_no_time_up_to_an_hour_is_refused(directory, wait):
         assert done.returncode == 2 and f'--wait: "{wait}" is no time' in done.stderr.decode()
 
 
-BINDINGS = """
-from cuda.bindings import nvrtc
-code, program = nvrtc.nvrtcCreateProgram(b'extern "C" __global__ void k(int* x) { *x = 1; }', b"k.cu", 0, [], [])
-assert nvrtc.nvrtcCompileProgram(program, 1, [b"-arch=sm_90"])[0] == 0
-code, size = nvrtc.nvrtcGetCUBINSize(program)
-made = b" " * size
-assert nvrtc.nvrtcGetCUBIN(program, made)[0] == 0
-print(made, nvrtc.nvrtcVersion(), nvrtc.nvrtcGetSupportedArchs())
-"""
-LINKED = """
-from cuda.core import Linker, LinkerOptions, Program, ProgramOptions
-options = ProgramOptions(arch="sm_90", link_time_optimization=True)
-sources = ('extern "C" __device__ int f(int); extern "C" __global__ void k(int* x) { *x = f(*x); }',
-           'extern "C" __device__ int f(int x) { return x + 1; }')
-parts = [Program(source, "c++", options).compile("ltoir") for source in sources]
-print(Linker(*parts, options=LinkerOptions(arch="sm_90", link_time_optimization=True)).link("cubin").code)
-"""
-
-
 FROZEN = """
 import os, signal
 from cuda.bindings import nvrtc
@@ -586,16 +567,6 @@ def test_the_report_distinguishes_a_frozen_daemon_from_a_long_compile(daemon):
                           PYTHONPATH=str(PACKAGES), LD_LIBRARY_PATH=str(library_of(PLACES.cuda13).parent))
     assert report["forwarded"]["daemon silent"] == 2
     assert report["call_us"] - report["forwarded_us"] < 4_000_000
-
-
-@pytest.mark.parametrize("script, compiles", [(BINDINGS, 1), (LINKED, 3)], ids=["cuda.bindings", "cuda.core"])
-def test_python_packages_are_served(daemon, script, compiles):
-    environment = {"PYTHONPATH": str(PACKAGES), "LD_LIBRARY_PATH": str(library_of(PLACES.cuda13).parent)}
-    words = (sys.executable, "-c", script)
-    expected = alone(*words, **environment)
-    for outcome in ((0, compiles), (compiles, 0)):
-        made, report = under_run(daemon.socket, *words, **environment)
-        assert (made, served(report), report["process_count"]) == (expected, outcome, 1)
 
 
 WITH_FILES = """

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the tables of docs/programs.md from measured.json, which `run.py --record` makes.
+
+Usage: page.py [--check]. With --check, writes nothing; exit status 1 if the page is not what it would write.
+"""
+
+import ast
+import json
+import pathlib
+import sys
+
+from run import COMPILE_AGAIN, HERE, NAMES
+
+PAGE = HERE.parents[1] / "docs/programs.md"
+MARKS = ("<!-- made by tests/programs/page.py -->\n", "<!-- end -->\n")
+HEAD = ("| program | version | starts or calls | alone | first | second | in calls, first and second | served, second | not served |\n"
+        "|---|---|---|---|---|---|---|---|---|\n")
+MACHINES = {"on_gpu": "On a GPU", "without_gpu": "Without a GPU: compiles alone"}
+
+
+def described(name):
+    """Returns the title of a program and the ways in which it reaches a compiler."""
+    tree = ast.parse((HERE / f"{name}.py").read_text())
+    [reaches] = (each.value.value for each in tree.body if isinstance(each, ast.Assign) and ast.unparse(each.targets[0]) == "REACHES")
+    return ast.get_docstring(tree), reaches
+
+
+def seconds(told):
+    return f"{told['took']:.2f} s" if told and "took" in told else "fails"
+
+
+def milliseconds(told):
+    return f"{told['call_ms']:,.1f} ms" if "call_ms" in told else "-"
+
+
+def served(told):
+    return ", ".join(f"{each['hits']} of {each['calls']} by {program}" for program, each in sorted(told.get("by", {}).items()))
+
+
+def not_served(name, row):
+    """Returns what a second process does not get from the cache, and why."""
+    second = row["second"]
+    reasons = [f"{count} {reason}" for reason, count in second.get("forwarded", {}).items()]
+    if reasons and second["refusal"]:
+        reasons[-1] += f" ({second['refusal'].splitlines()[0]})"
+    if second.get("compiled"):
+        reasons.append(f"{second['compiled']} compiled again: {COMPILE_AGAIN.get(name, 'not known why')}")
+    if row["alone"].get("error"):
+        reasons.append("fails alone too")
+    return "; ".join(reasons)
+
+
+def tables(rows):
+    text = ""
+    for how, title in MACHINES.items():
+        chosen = [name for name in NAMES if how in rows.get(name, {}) and (how == "on_gpu" or "on_gpu" not in rows[name])]
+        if not chosen:
+            continue
+        text += f"## {title}\n\n"
+        text += "".join(f"{machine}.\n" for machine in sorted({f"{rows[name][how]['machine']}, {rows[name][how]['date']}"
+                                                               for name in chosen})) + "\n" + HEAD
+        for name in chosen:
+            row = rows[name][how]
+            does, reaches = described(name)
+            cells = [f"[{does}](../tests/programs/{name}.py)", row["alone"].get("version", ""), reaches,
+                     *(seconds(row[which]) for which in ("alone", "first", "second")),
+                     f"{milliseconds(row['first'])}, {milliseconds(row['second'])}", served(row["second"]), not_served(name, row)]
+            text += "| " + " | ".join(cells) + " |\n"
+        text += "\n"
+        together = [(name, rows[name][how]["at_once"]) for name in chosen if "at_once" in rows[name][how]]
+        if together:
+            text += ("Processes at once, with other kernels:\n\n| program | processes | slowest | calls | compiled | not served |\n"
+                     "|---|---|---|---|---|---|\n")
+            text += "".join(f"| {described(name)[0]} | {told['count']} | {seconds(told)} | {told['calls']} | {told['compiled']} "
+                            f"| {sum(told['forwarded'].values())} |\n" for name, told in together) + "\n"
+    missing = [described(name)[0] for name in NAMES if name not in rows]
+    return text + ("Not tried: " + "; ".join(missing) + ".\n\n" if missing else "")
+
+
+def main(words):
+    page = PAGE.read_text()
+    before, _, rest = page.partition(MARKS[0])
+    _, _, after = rest.partition(MARKS[1])
+    made = before + MARKS[0] + "\n" + tables(json.loads((HERE / "measured.json").read_text())) + MARKS[1] + after
+    if words == ["--check"]:
+        return 0 if made == page else 1
+    PAGE.write_text(made)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

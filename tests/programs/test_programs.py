@@ -1,0 +1,43 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""The programs of this folder that compile without a GPU and whose packages scripts/setup fetches, and docs/programs.md."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import page
+import pytest
+import run
+from places import PLACES
+
+TOOLCHAINS = run.HERE.parents[1] / ".toolchains"
+RELEASES = {"cupy_kernels": "cupy", "triton_kernel": "triton", "cuda_core_link": "cuda-python", "numba_kernel": "numba",
+            "cuda_tile_add": "tileiras"}  # below .toolchains
+
+
+@pytest.mark.parametrize(("name", "release"), RELEASES.items())
+def test_a_second_process_has_the_results_of_a_process_alone_and_only_hits(real, directory, name, release):
+    real.cli("toolchains")  # waits until the daemon has read its toolchains
+    [library] = {path.resolve().parent for path in pathlib.Path(PLACES.cuda13).resolve().rglob("libnvrtc.so.13")}
+    record = directory / "record.json"
+    done = subprocess.run(
+        [sys.executable, run.HERE / "run.py", "--without-gpu", "--record", record, PLACES.cli, real.socket, name],
+        capture_output=True, text=True,
+        env={**os.environ, "PYTHONPATH": f"{TOOLCHAINS / release}:{TOOLCHAINS / 'cuda-python'}", "CUDA_HOME": str(library.parent),
+             "LD_LIBRARY_PATH": f"{os.environ['LD_LIBRARY_PATH']}:{library}"})
+    assert done.returncode == 0, done.stdout + done.stderr
+    row = json.loads(record.read_text())[name]["without_gpu"]
+    assert row["first"]["compiled"] > 0 and row["first"]["forwarded"] == {}
+    assert row["second"]["hits"] == row["second"]["calls"] == row["first"]["calls"]
+
+
+def test_the_page_has_the_recorded_figures():
+    assert page.main(["--check"]) == 0, "run tests/programs/page.py"
+
+
+def test_each_program_of_the_folder_is_on_the_page():
+    others = {"run", "page", "conftest", "test_programs"}
+    assert {path.stem for path in run.HERE.glob("*.py")} - others == set(run.NAMES)
