@@ -64,8 +64,8 @@ class LeaseTable {
     uint64_t first_fence = 1;
     std::chrono::milliseconds patience{15'000};  ///< a holder that does not renew for longer loses
                                                  ///< its lease
-    std::chrono::milliseconds longest{600'000};  ///< how long a holder may keep its lease while
-                                                 ///< others wait
+    std::chrono::milliseconds longest{1'200'000};  ///< how long a holder may keep its lease while
+                                                   ///< others wait
     Now now = std::chrono::steady_clock::now;
     /// Called when Pass must be called earlier than the time that it returned last. No lock is held
     /// during the call. May be empty.

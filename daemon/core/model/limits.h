@@ -76,10 +76,10 @@ struct BuildLimits {
 struct DepositLimits {
   uint64_t bytes_per_uid = 1ull << 30;  ///< for each account
   uint64_t bytes = 4ull << 30;
-  std::chrono::milliseconds heartbeat{5'000};        ///< how often the holder of a lease must renew
-                                                     ///< it
-  std::chrono::milliseconds longest_lease{600'000};  ///< how long a lease may be held while others
-                                                     ///< wait for it
+  std::chrono::milliseconds heartbeat{5'000};  ///< how often the holder of a lease must renew
+                                               ///< it
+  std::chrono::milliseconds longest_lease{1'200'000};  ///< how long a lease may be held while
+                                                       ///< others wait for it
 };
 
 }  // namespace cccl_cache::daemon

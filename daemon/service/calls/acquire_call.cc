@@ -91,14 +91,19 @@ Status AcquireCall::TakeWord(grpc::ByteBuffer& message) {
 
 Status AcquireCall::TakeContents(const std::string& bytes) {
   if (bytes.size() > backend_.limits.source_bytes - contents_.size()) {
-    return Error{ErrorCode::kInvalidRequest,
-                 fmt::format("a deposit of more than {} bytes", backend_.limits.source_bytes)};
+    return TooLarge({ErrorCode::kInvalidRequest,
+                     fmt::format("a deposit of more than {} bytes", backend_.limits.source_bytes)});
   }
   auto more = backend_.budget.Take(peer_.account(), Resource::kBytes, bytes.size());
   if (!more) return more.error();
   contents_share_.Merge(std::move(*more));
   contents_ += bytes;
   return Ok{};
+}
+
+Error AcquireCall::TooLarge(Error error) {
+  backend_.deposits.Fail(seat_);
+  return error;
 }
 
 Status AcquireCall::Publish(const LeasePublication& publication) {
@@ -110,7 +115,7 @@ Status AcquireCall::Publish(const LeasePublication& publication) {
   contents_.shrink_to_fit();
   const DepositFound made{std::make_shared<const std::string>(std::move(contents_))};
   const auto published = backend_.deposits.Publish(seat_, publication.fence, claim_, made);
-  if (const auto* error = std::get_if<Error>(&published)) return *error;
+  if (const auto* error = std::get_if<Error>(&published)) return TooLarge(*error);
   if (const auto* lost = std::get_if<LeaseLost>(&published)) {
     EndLost(*lost);
     return Ok{};

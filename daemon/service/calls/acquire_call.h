@@ -37,6 +37,8 @@ class AcquireCall final : public StreamCall {
   [[nodiscard]] Status TakeWord(grpc::ByteBuffer& message);
   [[nodiscard]] Status TakeContents(const std::string& bytes);
   [[nodiscard]] Status Publish(const LeasePublication& publication);
+  /// Releases the waiters of a deposit that is too large: theirs would be, too. Returns the error.
+  [[nodiscard]] Error TooLarge(Error error);
   void Abandon(bool failed);
   void TakeNews(const LeaseNews& news);
   void TakeLease(const LeaseGrant& grant);

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/core/model/limits.h"
+
 namespace cccl_cache::daemon::lease_table_test {
 namespace {
 
@@ -31,11 +33,14 @@ DepositFound Found(const std::string& bytes) {
 
 /// A table whose clock stands still until the test moves it.
 struct Scene {
+  explicit Scene(milliseconds longest_lease = kMax) : longest(longest_lease) {}
+
+  const milliseconds longest;
   Time now{};
   int sooner = 0;
   LeaseTable table{{.first_fence = 7,
                     .patience = kPatience,
-                    .longest = kMax,
+                    .longest = longest,
                     .now = [this] { return now; },
                     .sooner = [this] { ++sooner; }}};
 };
@@ -99,6 +104,19 @@ TEST_CASE("a holder loses the lease after `longest` while others wait, even with
   CHECK(holder.told == "lease lost ");
   CHECK(next.told == "lease ");
   CHECK_FALSE(scene.table.Beat(holder.waiter));
+}
+
+TEST_CASE("by default a holder with heartbeats may take 20 minutes while others wait") {
+  Scene scene(DepositLimits{}.longest_lease);
+  Caller holder(scene, "a");
+  Caller next(scene, "a");
+  for (; scene.now < Time{} + std::chrono::minutes(20); scene.now += kPatience / 2) {
+    REQUIRE(scene.table.Beat(holder.waiter));
+    static_cast<void>(scene.table.Pass());
+  }
+  CHECK(holder.told == "lease ");
+  holder.Publish("bytes");
+  CHECK(next.told == "found bytes ");
 }
 
 TEST_CASE("a lease with heartbeats has no time limit until another caller waits") {

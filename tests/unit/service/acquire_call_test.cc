@@ -23,10 +23,11 @@ using Stream = grpc::ClientReaderWriter<v1::AcquireRequest, v1::AcquireReply>;
 
 /// One call of Acquire; its key is sent.
 struct Talk {
-  explicit Talk(const RunningServer& running, const std::string& name = "a", uint32_t wait_ms = 0)
-      : Talk(running.Connect(), name, wait_ms) {}
+  explicit Talk(const RunningServer& running, const std::string& name = "a", uint32_t wait_ms = 0,
+                bool accepts_release = false)
+      : Talk(running.Connect(), name, wait_ms, accepts_release) {}
   explicit Talk(const std::shared_ptr<grpc::Channel>& channel, const std::string& name = "a",
-                uint32_t wait_ms = 0)
+                uint32_t wait_ms = 0, bool accepts_release = false)
       : stub(v1::Deposit::NewStub(channel)), stream(stub->Acquire(&context)) {
     v1::AcquireRequest first;
     first.mutable_key()->set_namespace_("n");
@@ -34,6 +35,7 @@ struct Talk {
     field.set_name("name");
     field.set_value(name);
     first.mutable_key()->set_wait_ms(wait_ms);
+    first.mutable_key()->set_accepts_release(accepts_release);
     stream->Write(first);
   }
   ~Talk() { context.TryCancel(); }
@@ -159,6 +161,23 @@ TEST_CASE("a deposit has the size limit of a request") {
   REQUIRE(holder.GetsLease());
   holder.Send(std::string(600, 'x'));
   holder.Send(std::string(600, 'x'));
+  CHECK(holder.Error() == "invalid-request");
+}
+
+TEST_CASE("the waiters of a deposit that is too large are released at once") {
+  ServiceLimits limits;
+  limits.source_bytes = 1000;
+  RunningServer running(limits);
+  Talk holder(running);
+  REQUIRE(holder.GetsLease());
+  Talk waits(running, "a", 0, true);
+  Talk waits_too(running, "a", 0, true);
+  REQUIRE(WaitForWaiters(running, 2));
+  holder.Send(std::string(1001, 'x'));
+  for (Talk* waiter : {&waits, &waits_too}) {
+    REQUIRE(waiter->stream->Read(&waiter->reply));
+    CHECK(waiter->reply.has_released());
+  }
   CHECK(holder.Error() == "invalid-request");
 }
 

@@ -91,7 +91,7 @@ TEST_CASE("info has limits and versions") {
   CHECK(reply.limits().queued_per_uid() == 1'024);
   CHECK(reply.limits().bytes_in_flight_per_uid() == 1ull << 30);
   CHECK(reply.limits().connections() == 8'192);
-  CHECK(reply.limits().lease_seconds() == 600);
+  CHECK(reply.limits().lease_seconds() == 1200);
 }
 
 /// Returns the reply to a request in raw bytes. The packages have no header for the messages of
