@@ -11,12 +11,13 @@ import sys
 import first
 import load
 import measurements
+import nvcc
 import two_builds
 from figures import Effort
 from servers import Servers
 
 
-PARTS = ("hits", "python", "processes", "restarts", "load", "compiles", "run", "first")
+PARTS = ("hits", "python", "processes", "restarts", "load", "compiles", "run", "first", "nvcc")
 
 
 def arguments():
@@ -62,6 +63,8 @@ def rows(servers, given):
         yield from measurements.under_run(servers, given.cuda, effort)
     if "first" in wanted:
         yield from first.first(servers, given.cuda, effort)
+    if "nvcc" in wanted:
+        yield from nvcc.nvcc(servers, given.cuda, effort)
 
 
 def table(found):
