@@ -49,7 +49,8 @@ void DropMark(std::vector<std::string>* words) {
 std::vector<std::string> TakeProgram(std::vector<std::string>* words) {
   const auto after_options = [words](auto word) {
     for (; word != words->end() && word->starts_with("-") && *word != "--"; ++word) {
-      const bool has_value = *word == "--how" || *word == "--socket" || *word == "--wait";
+      const bool has_value =
+          *word == "--group" || *word == "--how" || *word == "--socket" || *word == "--wait";
       if (has_value && word + 1 != words->end()) ++word;
     }
     return word;

@@ -20,10 +20,12 @@
 #include <vector>
 
 #include "base/end_with_parent.h"
+#include "base/group.h"
 #include "cli/run/environment.h"
 #include "cli/run/report.h"
 #include "cli/terminal/command.h"
 #include "cli/terminal/quantities.h"
+#include "client/interpose/group.h"
 
 namespace cccl_cache::cli {
 namespace {
@@ -31,6 +33,7 @@ namespace {
 struct RunOptions {
   How how = How::kBest;
   std::optional<std::string> wait;  ///< value of --wait; none means no limit
+  std::string group;                ///< value of --group; empty means none
   std::string report;               ///< "all" or "each"; empty if no report was requested
 };
 
@@ -53,6 +56,11 @@ std::optional<std::chrono::milliseconds> ParseWait(std::string_view text) {
   return std::chrono::milliseconds(wait);
 }
 
+/// Returns whether this is the name of a group of this machine, or a number.
+bool IsGroup(const std::string& group) {
+  return group.find_first_not_of("0123456789") == std::string::npos || GroupNamed(group);
+}
+
 /// Returns the environment variables for the options. On failure reports the error and returns the
 /// exit code.
 std::variant<Variables, int> VariablesOf(const RunOptions& options, const CommonOptions& common) {
@@ -65,8 +73,14 @@ std::variant<Variables, int> VariablesOf(const RunOptions& options, const Common
           common);
     }
   }
+  if (!IsGroup(options.group)) {
+    return FailUsage("--group: this machine has no group \"" + options.group + "\"", common);
+  }
   Expected<Variables> variables = RunEnvironment(options.how, wait, common.socket);
   if (!variables.ok()) return Fail(variables.error(), common);
+  if (!options.group.empty()) {
+    variables->emplace_back(interpose::kGroupVariable, options.group);
+  }
   return *std::move(variables);
 }
 
@@ -247,6 +261,12 @@ void AddRunOptions(CLI::App* command, RunOptions* options) {
           "Wait at most so long for each compile (50ms, 2s, 1m; up to an hour), then let the "
           "program compile; the daemon finishes it for the next. 0: take hits alone")
       ->type_name("DURATION");
+  command
+      ->add_option(
+          "--group", options->group,
+          "Share what nvcc, ptxas and tileiras made with this Unix group, and take it from "
+          "its members (default: $CCCL_CACHE_GROUP, else with nobody)")
+      ->type_name("GROUP");
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 
 #include "base/files/file_descriptor.h"
 #include "base/files/file_stamp.h"
+#include "base/files/own_path.h"
 #include "base/files/whole_file.h"
 #include "client/nvcc/environment.h"
 #include "client/src/calls/file_digest.h"
@@ -98,6 +99,20 @@ bool IsAbsence(int error) { return error == ENOENT || error == ENOTDIR; }
 bool IsHarmless(std::string_view name) {
   return name == "/dev/null" || name == "/dev/tty" || name == "/dev/urandom" ||
          name == "/proc/self/exe" || name == "/proc/self/maps" || name == "/proc/self/status";
+}
+
+/// Returns whether the name is in a directory in which our programs keep what they know. The
+/// stand-ins of a run look there, and the results do not depend on it. Each user has other ones.
+bool IsOurCache(std::string_view name) {
+  const char* const runtime = secure_getenv("XDG_RUNTIME_DIR");
+  for (const std::string& directory :
+       {CacheDirectory(), std::string(runtime == nullptr ? "" : runtime) + "/cccl-cache"}) {
+    if (!directory.empty() && name.starts_with(directory) &&
+        (name.size() == directory.size() || name[directory.size()] == '/')) {
+      return true;
+    }
+  }
+  return false;
 }
 
 constexpr size_t kStartOfObject = 8;
@@ -233,7 +248,7 @@ class Builder {
 };
 
 std::string Builder::Add(const std::string& name, const Use& use) {
-  if (IsHarmless(name)) return "";
+  if (IsHarmless(name) || IsOurCache(name)) return "";
   if (IsOfKernel(name)) return "it looked at " + name;
   if (use.made || use.changed || use.removed) {
     const bool is_output = outputs_.contains(name);

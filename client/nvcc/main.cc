@@ -26,6 +26,7 @@
 #include "base/files/file_stamp.h"
 #include "base/files/regular_file.h"
 #include "base/files/whole_file.h"
+#include "client/interpose/group.h"
 #include "client/interpose/report.h"
 #include "client/interpose/wait.h"
 #include "client/nvcc/closure.h"
@@ -60,7 +61,10 @@ using cccl_cache::TakesFile;
 using cccl_cache::UserCache;
 using cccl_cache::interpose::CountedCall;
 using cccl_cache::interpose::Counts;
+using cccl_cache::interpose::CountUncacheable;
 using cccl_cache::interpose::Reason;
+using cccl_cache::interpose::RunGroup;
+using cccl_cache::interpose::RunWait;
 using cccl_cache::standin::Ask;
 using cccl_cache::standin::Ending;
 using cccl_cache::standin::FitsEveryRun;
@@ -73,6 +77,8 @@ using Clock = std::chrono::steady_clock;
 constexpr char kName[] = "cccl-cache-nvcc";
 constexpr char kRecorder[] = "libcccl_cache_record.so";
 constexpr std::chrono::milliseconds kPublish{2000};
+/// The longest wait for another process that runs nvcc: as long as that may take by default.
+constexpr std::chrono::minutes kLongestWait{20};
 /// The number of results that are kept for one command line and text, with other states of headers.
 constexpr uint8_t kMostClosures = 8;
 
@@ -88,12 +94,14 @@ struct Command {
   std::string directory;                  ///< the working directory
   std::map<std::string, Digest> sources;  ///< by absolute name
 
-  /// Returns the key of one of the results. The command and the number must outlive it.
-  [[nodiscard]] DepositKey Key(const uint8_t& number) const {
+  /// Returns the key of one of the results of a group, or of this user if `group` is empty. The
+  /// command and the number must outlive it.
+  [[nodiscard]] DepositKey Key(const std::string& group, const uint8_t& number) const {
     return {.name_space = "cccl.nvcc",
             .fields = {{"format", "1"},
                        {"command", digest.View()},
-                       {"number", {reinterpret_cast<const char*>(&number), sizeof(number)}}}};
+                       {"number", {reinterpret_cast<const char*>(&number), sizeof(number)}}},
+            .group = group};
   }
   /// Returns the name of the fact that an equal run succeeded and was not kept.
   [[nodiscard]] std::string UnkeptFact() const { return "unkept-" + digest.Hex(); }
@@ -149,6 +157,8 @@ std::string_view Variable(const char* name) {
 /// Reads what decides the run. Returns the refusal if the run is left to nvcc.
 std::variant<Command, Refusal> ReadCommand(const RealTool& tool, const std::string& path,
                                            const Words& words) {
+  // A compiler cache that was put behind this one, as in "cccl-cache-nvcc ccache nvcc".
+  if (tool.name().find("nvcc") == std::string::npos) return Refusal{"it starts " + tool.name()};
   auto read = ReadStep(words, Variable("NVCC_PREPEND_FLAGS"), Variable("NVCC_APPEND_FLAGS"));
   if (auto* refusal = std::get_if<Refusal>(&read)) return std::move(*refusal);
   // The recorder takes address space in each program.
@@ -288,13 +298,14 @@ Served Make(const RealTool& tool, const Command& command, const UserCache& facts
   }
   if (contents) {
     facts.Remove(command.UnkeptFact());
-    [[maybe_unused]] const auto published = lease->Publish(*contents, kPublish);
+    const auto published = lease->Publish(*contents, kPublish);
+    if (!published.ok()) why = published.error().message;
   } else {
     lease->Fail();
   }
   if (!why.empty()) {
     facts.Put(command.UnkeptFact(), "");
-    cccl_cache::interpose::CountUncacheable(why);
+    CountUncacheable(why);
   }
   return status;
 }
@@ -306,24 +317,24 @@ struct Outdated {
   std::string key;
 };
 
-/// Answers a run with a stored result whose closure holds. If there is none, runs nvcc under the
-/// daemon's lease. If there are too many others, the oldest of them is replaced.
-Served Serve(const RealTool& tool, const Command& command, const UserCache& facts,
-             char** arguments) {
+/// Answers a run with a stored result of the group, or of this user if `group` is empty, whose
+/// closure holds. If there is none, runs nvcc under the daemon's lease. If there are too many
+/// others, the oldest of them is replaced. Returns none if that is another user's.
+std::optional<Served> ServeOf(const std::string& group, Client* client, const RealTool& tool,
+                              const Command& command, const UserCache& facts, char** arguments) {
   const Clock::time_point begin = Clock::now();
-  auto client = Client::Open(ClientOptions{.fallback = CCCL_CACHE_FALLBACK_ERROR});
-  if (!client.ok()) return Reason::kNoDaemon;
   // Waiting for a run that is not kept either would be in vain.
   const bool unkept = facts.Age(command.UnkeptFact()).has_value();
-  const auto most = unkept ? std::chrono::milliseconds(0) : cccl_cache::interpose::RunWait();
+  const auto most = unkept ? std::chrono::milliseconds(0) : RunWait().value_or(kLongestWait);
   std::optional<Outdated> oldest;
   for (uint8_t number = 0; number <= kMostClosures; ++number) {
     uint8_t asked = number;
     if (number == kMostClosures) {
-      if (!oldest || !client->RemoveDeposit(oldest->key, kPublish).ok()) break;
+      const auto removed = client->RemoveDeposit(oldest->key, kPublish);
+      if (!removed.ok() || !*removed) break;
       asked = oldest->number;
     }
-    auto acquired = Ask(&*client, command.Key(asked), facts, most);
+    auto acquired = Ask(client, command.Key(group, asked), facts, most);
     if (const auto* why = std::get_if<Reason>(&acquired)) {
       if (!unkept || *why != Reason::kTooSlow) return *why;
       cccl_cache::interpose::KeepRefusal(
@@ -353,7 +364,19 @@ Served Serve(const RealTool& tool, const Command& command, const UserCache& fact
       oldest = Outdated{number, made_s, std::string(deposit.key())};
     }
   }
-  return Reason::kNotServed;
+  return std::nullopt;
+}
+
+/// Serves the run from the results of the named group. If other members made all of its results,
+/// the result goes to this user's own.
+Served Serve(const RealTool& tool, const Command& command, const UserCache& facts,
+             char** arguments) {
+  auto client = Client::Open(ClientOptions{.fallback = CCCL_CACHE_FALLBACK_ERROR});
+  if (!client.ok()) return Reason::kNoDaemon;
+  const std::string group = RunGroup();
+  auto served = ServeOf(group, &*client, tool, command, facts, arguments);
+  if (!served && !group.empty()) served = ServeOf("", &*client, tool, command, facts, arguments);
+  return served.value_or(Reason::kNotServed);
 }
 
 /// Counts a run for the report. Ends this process if the run was answered or made. Returns if nvcc

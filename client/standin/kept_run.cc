@@ -136,6 +136,10 @@ std::variant<Acquired, interpose::Reason> Ask(Client* client, const DepositKey& 
       if (known) facts.Remove(hangs);
       return *std::move(acquired);
     }
+    if (acquired.error().status == CCCL_CACHE_INVALID_REQUEST) {  // such as an unknown group
+      interpose::KeepRefusal(acquired.error().message);
+      return Reason::kRefused;
+    }
     // With a short wait, a daemon that waits for another run's result looks like one that hangs. So
     // the daemon gets a second request, which it answers immediately unless it hangs.
     const bool others_make_it =

@@ -23,6 +23,7 @@
 #include "base/files/regular_file.h"
 #include "base/files/user_cache.h"
 #include "base/files/whole_file.h"
+#include "client/interpose/group.h"
 #include "client/interpose/report.h"
 #include "client/standin/command_line.h"
 #include "client/standin/host_compile.h"
@@ -37,6 +38,7 @@ using cccl_cache::Acquired;
 using cccl_cache::Client;
 using cccl_cache::ClientOptions;
 using cccl_cache::Deposit;
+using cccl_cache::DepositKey;
 using cccl_cache::Digest;
 using cccl_cache::FileDescriptor;
 using cccl_cache::Lease;
@@ -49,6 +51,7 @@ using cccl_cache::interpose::CountedCall;
 using cccl_cache::interpose::Counts;
 using cccl_cache::interpose::CountUncacheable;
 using cccl_cache::interpose::Reason;
+using cccl_cache::interpose::RunGroup;
 using namespace cccl_cache::standin;  // NOLINT: the program's own
 
 constexpr std::chrono::milliseconds kPublish{2000};
@@ -152,7 +155,8 @@ Served Make(const RealTool& tool, const RealTool::Stamp& stamp, const ToolRun& r
     }
   }
   if (contents) {
-    [[maybe_unused]] const auto published = lease->Publish(*contents, kPublish);
+    const auto published = lease->Publish(*contents, kPublish);
+    if (!published.ok()) CountUncacheable(published.error().message);
   } else {
     lease->Fail();
   }
@@ -181,8 +185,9 @@ Served Serve(const RealTool& tool, const UserCache& facts, const ToolRun& run, c
   }
   auto client = Client::Open(ClientOptions{.fallback = CCCL_CACHE_FALLBACK_ERROR});
   if (!client.ok()) return Reason::kNoDaemon;
-  auto acquired =
-      Ask(&*client, KeyOf(*identity, run, *inputs, environment.part_of_key, place), facts);
+  DepositKey key = KeyOf(*identity, run, *inputs, environment.part_of_key, place);
+  key.group = RunGroup();
+  auto acquired = Ask(&*client, key, facts);
   if (const auto* why = std::get_if<Reason>(&acquired)) return *why;
   Acquired& made = std::get<Acquired>(acquired);
   if (const auto* deposit = std::get_if<Deposit>(&made)) {

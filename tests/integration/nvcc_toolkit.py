@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """nvcc in a toolkit for tests, with and without the cache."""
 
+import copy
 import json
 import os
 import pathlib
@@ -60,7 +61,19 @@ class Toolkit:
         self.words = ["-c", "a.cu", "-o", "a.o", "-Ifirst", "-Isecond", "-arch=sm_90"]
         self.environment = {"PATH": os.environ["PATH"], "XDG_RUNTIME_DIR": str(self.directory),
                             "HOME": str(self.directory), "TMPDIR": str(self.work / "temporary")}
+        self.identity = {}
+        self.options = []  # of `run`
         self._last = {}
+
+    def as_user(self, socket=None, options=(), **identity):
+        """Returns the same toolkit and project for another user, who has files of its own."""
+        other = copy.copy(self)
+        other.identity, other.options, other.socket = identity, list(options), str(socket or self.socket)
+        home = self.directory / f"home{identity['user']}"
+        home.mkdir(mode=0o700, exist_ok=True)
+        os.chown(home, identity["user"], identity["group"])
+        other.environment = {**self.environment, "XDG_RUNTIME_DIR": str(home), "HOME": str(home)}
+        return other
 
     def gate(self):
         """Returns words with which nvcc's host compiler stops at the last step, until passed() is called."""
@@ -98,9 +111,9 @@ class Toolkit:
 
     def under_run(self, *words, program=None, place=".", read=None, **environment):
         """Runs nvcc under `run`. Afterwards, report() says how."""
-        done = run_cli("--socket", self.socket, "--json", "run", "--report", "--", program or self.nvcc,
+        done = run_cli("--socket", self.socket, "--json", "run", "--report", *self.options, "--", program or self.nvcc,
                        *(words or self.words), cwd=self.work / place, input=read,
-                       environment={**self.environment, **environment}, check=False)
+                       environment={**self.environment, **environment}, check=False, **self.identity)
         err, _, report = done.stderr.rpartition(b"{\n  \"format_version\"")
         self._last = json.loads(b"{\n  \"format_version\"" + report) if report else {}
         return Ended(done.returncode, done.stdout, err)
@@ -122,7 +135,7 @@ class Toolkit:
         process = subprocess.Popen(
             list(map(str, words)), cwd=self.work / place, stdin=subprocess.DEVNULL if read is None else subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
-            env={**self.environment, "CCCL_CACHE_SOCKET": self.socket, **environment})
+            env={**self.environment, "CCCL_CACHE_SOCKET": self.socket, **environment}, **self.identity)
         if read is not None:
             process.stdin.write(read.encode())
             process.stdin.close()

@@ -155,12 +155,13 @@ class Daemon:
         return found
 
 
-def run_cli(*arguments, check=True, input=None, cwd=None, environment=None, user=None, behind=()):
-    """Runs cccl-cache-cli. `behind` is a program that runs it, with that program's options."""
+def run_cli(*arguments, check=True, input=None, cwd=None, environment=None, behind=(), **identity):
+    """Runs cccl-cache-cli. `behind` is a program that runs it, with that program's options. `identity` is the user and the
+    groups of the process, as for subprocess."""
     done = subprocess.run(
         [*behind, PLACES.cli, *arguments], input=input.encode() if isinstance(input, str) else input, cwd=cwd,
         capture_output=True, timeout=PATIENCE * 2, env={"PATH": os.environ["PATH"], **(environment or {})},
-        stdin=subprocess.DEVNULL if input is None else None, user=user,
+        stdin=subprocess.DEVNULL if input is None else None, **identity,
     )
     if check:
         assert done.returncode == 0, f"{arguments}: exit {done.returncode}\n{done.stderr.decode()}"

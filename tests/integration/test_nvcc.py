@@ -47,6 +47,14 @@ def test_a_second_run_is_a_hit_until_a_header_changes(toolkit):
     assert (toolkit.work / "a.o").read_bytes() == made
 
 
+def test_a_result_over_the_bound_of_a_user_is_not_kept_and_the_report_says_so(make_daemon, directory):
+    daemon = make_daemon("--deposit-limit-per-uid", "16KiB").start()
+    toolkit = Toolkit(directory, daemon.socket)
+    for _ in range(2):
+        assert "deposit_limit_per_uid" in toolkit.how()
+    assert kept(daemon) == 0
+
+
 def test_a_header_that_was_looked_up_in_vain_makes_a_miss_once_it_is_there(toolkit):
     (toolkit.work / "a.cu").write_text("#if __has_include(<maybe.h>)\nint maybe() { return 1; }\n#endif\n#include <value.h>\n")
     assert [toolkit.how(), toolkit.how()] == ["made", "hit"]

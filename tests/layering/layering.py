@@ -75,14 +75,19 @@ LAYERS = {
     # This code runs in programs without knowledge of the cache. It uses the C interface, the client's timing and
     # digests of files.
     "client/interpose": ("client/include/", "client/src/transport/", "client/src/calls/file_digest.h"),
-    "client/standin": ("client/interpose/report.h", "client/interpose/wait.h", "client/src/calls/file_digest.h"),
+    "client/standin": (
+        "client/interpose/group.h", "client/interpose/report.h", "client/interpose/wait.h", "client/src/calls/file_digest.h",
+    ),
     "client/nvcc": (
-        "client/interpose/exec_words.h", "client/interpose/report.h", "client/interpose/wait.h", "client/standin/",
+        "client/interpose/exec_words.h", "client/interpose/group.h", "client/interpose/report.h", "client/interpose/wait.h",
+        "client/standin/",
         "client/src/calls/file_digest.h",
     ),
     "client": (),
     # The counts of the stand-ins, and their list.
-    "cli": ("client/interpose/report.h", "client/interpose/level.h", "client/interpose/wait.h"),
+    "cli": (
+        "client/interpose/group.h", "client/interpose/report.h", "client/interpose/level.h", "client/interpose/wait.h",
+    ),
 }
 
 DAEMON_BUT_WORKER = (
