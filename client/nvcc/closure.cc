@@ -371,14 +371,15 @@ std::vector<Closure::Entry> Builder::Take() {
 /// Compares the files of a closure with their present state.
 class Comparison {
  public:
-  /// Returns whether the entry holds. The contents of files are not compared yet.
-  bool Take(const Closure::Entry& entry);
+  /// Returns whether the entry holds. The contents of files whose stamps prove them are not
+  /// compared yet.
+  bool Take(Closure::Entry entry);
   /// Returns whether the files have the contents of the closure with this encoding.
   bool ContentsHold(std::string_view closure, const UserCache& facts);
 
  private:
   struct File {
-    const Closure::Entry* entry;
+    Closure::Entry entry;
     off_t size;
   };
 
@@ -386,11 +387,10 @@ class Comparison {
   RealNames real_names_;
   StampReader stamps_;
   Hasher hasher_;
-  bool proved_ = true;  ///< whether equal stamps prove equal contents
-  std::vector<File> files_;
+  std::vector<File> files_;  ///< those whose stamps prove their contents
 };
 
-bool Comparison::Take(const Closure::Entry& entry) {
+bool Comparison::Take(Closure::Entry entry) {
   using Kind = Closure::Kind;
   struct stat status;
   switch (entry.kind) {
@@ -421,20 +421,22 @@ bool Comparison::Take(const Closure::Entry& entry) {
     stamp = stamps_.At(entry.name, found);
   }
   if (!S_ISREG(found.stx_mode) || IsExecutable(found.stx_mode) != entry.executable) return false;
-  proved_ = proved_ && stamp && stamp->proves;
-  if (proved_) hasher_.AppendValue("stamp", stamps_.TextOf(stamp->stamp));
-  files_.push_back({&entry, static_cast<off_t>(found.stx_size)});
+  const auto size = static_cast<off_t>(found.stx_size);
+  if (!stamp || !stamp->proves) return DigestOf(entry.name, size) == entry.digest;
+  hasher_.AppendValue("name", entry.name);
+  hasher_.AppendValue("stamp", stamps_.TextOf(stamp->stamp));
+  files_.push_back({std::move(entry), size});
   return true;
 }
 
 bool Comparison::ContentsHold(std::string_view closure, const UserCache& facts) {
   hasher_.AppendValue("closure", closure);
   const std::string fact = "closure-" + hasher_.Finish().Hex();
-  if (proved_ && facts.Age(fact)) return true;
+  if (facts.Age(fact)) return true;
   for (const File& file : files_) {
-    if (DigestOf(file.entry->name, file.size) != file.entry->digest) return false;
+    if (DigestOf(file.entry.name, file.size) != file.entry.digest) return false;
   }
-  if (proved_) facts.Put(fact, "");
+  facts.Put(fact, "");
   return true;
 }
 
@@ -459,14 +461,38 @@ std::variant<Closure, std::string> Closure::Of(const Trace& trace,
   return Closure(builder.Take());
 }
 
-bool Closure::Holds(const UserCache& facts) const {
+bool Closure::Holds(const UserCache& facts, const standin::FreshDirectory* fresh) const {
   Comparison comparison;
   for (const Entry& entry : entries_) {
-    if (!comparison.Take(entry)) return false;
+    Entry shown = entry;
+    if (fresh != nullptr) {
+      shown.name = fresh->Show(std::move(shown.name));
+      shown.real = fresh->Show(std::move(shown.real));
+    }
+    if (!comparison.Take(std::move(shown))) return false;
   }
   ByteWriter writer;
   Encode(&writer);
   return comparison.ContentsHold(writer.Joined(), facts);
+}
+
+std::optional<Closure> Closure::Hidden(const standin::FreshDirectory& fresh) const {
+  std::vector<Entry> hidden = entries_;
+  for (Entry& entry : hidden) {
+    if (entry.kind == Kind::kFile) {
+      const auto start = ReadFileAt(entry.name, kStartOfObject);
+      if (!start) return std::nullopt;
+      const auto text = IsObject(*start) ? "" : ReadFileAt(entry.name);
+      if (!text || fresh.IsIn(*text)) return std::nullopt;
+    }
+    auto name = fresh.Hide(std::move(entry.name));
+    auto real = fresh.Hide(std::move(entry.real));
+    if (!name || !real) return std::nullopt;
+    entry.name = *std::move(name);
+    entry.real = *std::move(real);
+  }
+  std::ranges::stable_sort(hidden, {}, &Entry::name);
+  return Closure(std::move(hidden));
 }
 
 void Closure::Encode(ByteWriter* writer) const {

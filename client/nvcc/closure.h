@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -12,6 +13,7 @@
 #include "base/codec.h"
 #include "base/files/user_cache.h"
 #include "client/nvcc/trace.h"
+#include "client/standin/fresh_directory.h"
 #include "proto/digest.h"
 
 namespace cccl_cache::nvcc {
@@ -56,8 +58,14 @@ class Closure {
       const std::map<std::string, Digest>& before, int64_t begin_ns);
 
   /// Returns whether all files are in the closure's state. Unless a file's stamp is new, its digest
-  /// is not computed again: `facts` keeps the stamps with which the closure was true.
-  [[nodiscard]] bool Holds(const UserCache& facts) const;
+  /// is not computed again: `facts` keeps the stamps with which the closure was true. The names in
+  /// a hidden closure are those in `fresh`.
+  [[nodiscard]] bool Holds(const UserCache& facts,
+                           const standin::FreshDirectory* fresh = nullptr) const;
+
+  /// Returns the closure with placeholders in place of the directory's name. None if a name does
+  /// not allow that, or if a file has the directory's name in it.
+  [[nodiscard]] std::optional<Closure> Hidden(const standin::FreshDirectory& fresh) const;
 
   void Encode(ByteWriter* writer) const;
   /// Decodes a closure. After an error, `reader` has it, and the closure is worthless.

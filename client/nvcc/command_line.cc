@@ -277,6 +277,7 @@ std::variant<Step, Refusal> Reader::Finish() {
   if (step_.sources.empty()) return Refusal{"no source"};
   if (two_phases_) return Refusal{"two phases"};
   const Phase& phase = phase_ == nullptr ? std::end(kPhases)[-1] : *phase_;
+  step_.makes_cubin = Has(phase.options, "-cubin");
   if (!output_.empty()) {
     step_.outputs.push_back({output_, phase.replaces});
   } else if (phase.ending.empty()) {
@@ -338,6 +339,20 @@ std::variant<Step, Refusal> ReadStep(const Words& words, std::string_view front,
   Reader reader;
   if (std::string why = reader.Read(all); !why.empty()) return Refusal{std::move(why)};
   return reader.Finish();
+}
+
+std::optional<standin::FreshDirectory> FreshDirectoryOf(const Words& words, const Step& step) {
+  if (!step.makes_cubin || step.sources.size() != 1 || step.outputs.size() != 1) {
+    return std::nullopt;
+  }
+  const std::string& source = step.sources[0];
+  auto fresh = standin::FreshDirectory::Of(source);
+  if (!fresh || Ending(source) != ".cu" || fresh->IsIn(step.read_words)) return std::nullopt;
+  for (const std::string& word : words) {
+    const bool is_path = word == source || word == step.outputs[0].path;
+    if (is_path ? !fresh->Hide(word) : fresh->IsIn(word)) return std::nullopt;
+  }
+  return fresh;
 }
 
 }  // namespace cccl_cache::nvcc

@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
 #include "client/standin/command_line.h"
+#include "client/standin/fresh_directory.h"
 
 namespace cccl_cache::nvcc {
 
@@ -26,6 +28,7 @@ struct Step {
   /// The words of the response files, with a NUL behind each.
   std::string read_words;
   bool links_device_code = false;  ///< whether the device code is relocatable
+  bool makes_cubin = false;        ///< whether the only output of the compilers is a cubin
 };
 
 /// The reason why a run is left to nvcc.
@@ -46,5 +49,11 @@ struct Refusal {
 
 /// Returns whether the command line only asks nvcc about itself.
 [[nodiscard]] bool IsQuestion(const standin::Words& words);
+
+/// Returns the fresh directory of the step's source. None if a word other than the source and the
+/// output has its name, or if the step makes more than one cubin: other files have names in other
+/// forms, such as compressed ones.
+[[nodiscard]] std::optional<standin::FreshDirectory> FreshDirectoryOf(const standin::Words& words,
+                                                                      const Step& step);
 
 }  // namespace cccl_cache::nvcc

@@ -39,7 +39,7 @@ bool Write(const Product& product, bool replaced) {
 
 std::string KeptStep::Encode() const {
   ByteWriter writer;
-  writer.Put(made_s).Put(took_us);
+  writer.Put(made_s).Put(took_us).Text(std::string_view(only_in));
   closure.Encode(&writer);
   writer.Count(products.size());
   for (const Product& product : products) {
@@ -54,6 +54,7 @@ std::optional<KeptStep> KeptStep::Decode(std::string_view contents) {
   KeptStep step;
   step.made_s = reader.Take<uint64_t>();
   step.took_us = reader.Take<uint64_t>();
+  step.only_in = reader.Text();
   step.closure = Closure::Decode(&reader);
   step.products.resize(reader.Count(kLeast));
   for (Product& product : step.products) {

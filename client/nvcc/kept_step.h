@@ -21,11 +21,14 @@ struct Product {
 };
 
 /// The stored result of a successful run of nvcc, and what it depends on. It is encoded as:
-///   contents = made:u64 took:u64 closure
+///   contents = made:u64 took:u64 text(only in) closure
 ///              count { text(path) executable:u8 text(contents) } text(out) text(err) joined:u8
 struct KeptStep {
   uint64_t made_s = 0;   ///< time of the run, in seconds since 1970
   uint64_t took_us = 0;  ///< duration of the run
+  /// The directory of the source, if the run was in a fresh one and depends on its name in another
+  /// way than as a text. Otherwise empty, and all texts have placeholders if it was in a fresh one.
+  std::string only_in;
   Closure closure{{}};
   std::vector<Product> products;
   std::string out;

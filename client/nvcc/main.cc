@@ -34,7 +34,9 @@
 #include "client/nvcc/environment.h"
 #include "client/nvcc/kept_step.h"
 #include "client/nvcc/trace.h"
+#include "client/standin/fresh_directory.h"
 #include "client/standin/kept_run.h"
+#include "client/standin/line_table.h"
 #include "client/standin/module_id.h"
 #include "client/standin/process.h"
 #include "client/standin/real_tool.h"
@@ -68,8 +70,10 @@ using cccl_cache::interpose::RunWait;
 using cccl_cache::standin::Ask;
 using cccl_cache::standin::Ending;
 using cccl_cache::standin::FitsEveryRun;
+using cccl_cache::standin::FreshDirectory;
 using cccl_cache::standin::OutputsAreOne;
 using cccl_cache::standin::RealTool;
+using cccl_cache::standin::SetTimes;
 using cccl_cache::standin::Words;
 using namespace cccl_cache::nvcc;  // NOLINT: the program's own
 using Clock = std::chrono::steady_clock;
@@ -91,14 +95,16 @@ struct Command {
   /// Digest of all that decides the run and is known before it: nvcc, the words, the environment,
   /// the working directory and the sources.
   Digest digest;
+  Digest own_digest;                      ///< the same with the name of `fresh` in it
   std::string directory;                  ///< the working directory
+  std::optional<FreshDirectory> fresh;    ///< of the source, whose name is hidden in `digest`
   std::map<std::string, Digest> sources;  ///< by absolute name
 
   /// Returns the key of one of the results of a group, or of this user if `group` is empty. The
   /// command and the number must outlive it.
   [[nodiscard]] DepositKey Key(const std::string& group, const uint8_t& number) const {
     return {.name_space = "cccl.nvcc",
-            .fields = {{"format", "1"},
+            .fields = {{"format", "2"},
                        {"command", digest.View()},
                        {"number", {reinterpret_cast<const char*>(&number), sizeof(number)}}},
             .group = group};
@@ -177,24 +183,42 @@ std::variant<Command, Refusal> ReadCommand(const RealTool& tool, const std::stri
   if (directory == nullptr) return Refusal{"no working directory"};
   command.directory = directory;
   free(directory);
-  Hasher hasher;
+  const std::string variables = ReadVariables(environ);
+  command.fresh = FreshDirectoryOf(words, command.step);
+  const auto needs_name = [&command](std::string_view text) {
+    return command.fresh && command.fresh->IsIn(text);
+  };
+  if (needs_name(command.directory) || needs_name(variables) || needs_name(path)) {
+    command.fresh.reset();
+  }
+  std::vector<Digest> sources;
   for (const std::string& source : command.step.sources) {
     const auto text = ReadRegular(source);
     if (!text) return Refusal{"source " + source};
-    const Digest digest = Sha256(*text);
-    hasher.AppendValue("source", digest.View());
-    command.sources.emplace(command.Absolute(source), digest);
+    if (needs_name(*text)) command.fresh.reset();
+    sources.push_back(Sha256(*text));
+    command.sources.emplace(command.Absolute(source), sources.back());
   }
   const auto stamp = tool.Look();
   const auto identity = stamp ? tool.Identify(*stamp) : std::nullopt;
   if (!identity) return Refusal{"nvcc is no program"};
-  hasher.AppendValue("path", path);
-  hasher.AppendValue("tool", *identity);
-  for (const std::string& word : words) hasher.AppendValue("word", word);
-  hasher.AppendValue("read words", command.step.read_words);
-  hasher.AppendValue("variables", ReadVariables(environ));
-  hasher.AppendValue("directory", command.directory);
-  command.digest = hasher.Finish();
+  const auto digest = [&](const std::optional<FreshDirectory>& fresh) {
+    Hasher hasher;
+    for (const Digest& source : sources) hasher.AppendValue("source", source.View());
+    hasher.AppendValue("path", path);
+    hasher.AppendValue("tool", *identity);
+    for (const std::string& word : words) {
+      // FreshDirectoryOf() has seen that each word can be hidden.
+      hasher.AppendValue("word", fresh ? fresh->Hide(word).value_or(word) : word);
+    }
+    hasher.AppendValue("fresh", fresh ? "1" : "");
+    hasher.AppendValue("read words", command.step.read_words);
+    hasher.AppendValue("variables", variables);
+    hasher.AppendValue("directory", command.directory);
+    return hasher.Finish();
+  };
+  command.digest = digest(command.fresh);
+  command.own_digest = digest(std::nullopt);
   return command;
 }
 
@@ -206,6 +230,48 @@ struct Run {
   std::chrono::microseconds took;
   std::vector<std::optional<Left>> left;  ///< the outputs, which were read once nvcc had ended
 };
+
+/// Puts placeholders in place of the name of the source's fresh directory. Returns false if runs in
+/// other directories would not have the same result but for the name; the run is then changed in
+/// part. `contents` holds the contents of the products.
+bool Hide(const FreshDirectory& fresh, const Trace& trace, KeptStep* kept,
+          std::vector<std::string>* contents) {
+  if (!ShowsPathOnly(fresh, trace.texts)) return false;
+  auto closure = kept->closure.Hidden(fresh);
+  if (!closure) return false;
+  kept->closure = *std::move(closure);
+  for (Product& product : kept->products) {
+    // The tables name times of files, which are others in each directory.
+    std::string cubin(product.contents);
+    if (!SetTimes(&cubin) || cubin != product.contents) return false;
+    auto path = fresh.Hide(product.path);
+    auto hidden = fresh.Hide(std::move(cubin));
+    if (!path || !hidden) return false;
+    product.path = *std::move(path);
+    product.contents = contents->emplace_back(*std::move(hidden));
+  }
+  for (std::string* log : {&kept->out, &kept->err}) {
+    auto hidden = fresh.Hide(*log);
+    if (!hidden) return false;
+    *log = *std::move(hidden);
+  }
+  return true;
+}
+
+/// Puts the directory's name in place of the placeholders. Returns false if the output would not be
+/// that of a run in this directory.
+bool Show(const FreshDirectory& fresh, KeptStep* kept, std::vector<std::string>* contents) {
+  contents->reserve(kept->products.size());
+  for (Product& product : kept->products) {
+    product.path = fresh.Show(std::move(product.path));
+    std::string& cubin = contents->emplace_back(fresh.Show(std::string(product.contents)));
+    if (!SetTimes(&cubin)) return false;
+    product.contents = cubin;
+  }
+  kept->out = fresh.Show(std::move(kept->out));
+  kept->err = fresh.Show(std::move(kept->err));
+  return true;
+}
 
 /// Returns the stored form of a run. Sets `why` instead if it can't be kept.
 std::optional<std::string> Encode(const Command& command, const Recording& recording,
@@ -227,6 +293,7 @@ std::optional<std::string> Encode(const Command& command, const Recording& recor
   }
   KeptStep kept{.made_s = static_cast<uint64_t>(time(nullptr)),
                 .took_us = static_cast<uint64_t>(run.took.count()),
+                .only_in = {},
                 .closure = std::get<Closure>(std::move(closure)),
                 .products = {},
                 .out = ending.out,
@@ -253,6 +320,12 @@ std::optional<std::string> Encode(const Command& command, const Recording& recor
     *why = "it wrote no output";
     return std::nullopt;
   }
+  if (!command.fresh) return kept.Encode();
+  KeptStep hidden = kept;
+  std::vector<std::string> contents;
+  contents.reserve(kept.products.size());
+  if (Hide(*command.fresh, trace, &hidden, &contents)) return hidden.Encode();
+  kept.only_in = command.step.sources[0];
   return kept.Encode();
 }
 
@@ -261,7 +334,8 @@ std::optional<std::string> Encode(const Command& command, const Recording& recor
 Served Make(const RealTool& tool, const Command& command, const UserCache& facts, Lease* lease,
             char** arguments) {
   const std::string recorder = Recorder();
-  const auto recording = recorder.empty() ? std::nullopt : Recording::Make();
+  const auto recording =
+      recorder.empty() ? std::nullopt : Recording::Make(command.fresh.has_value());
   if (!recording) return Reason::kNotServed;
   const int64_t begin_ns = FileTimeNow();
   const Clock::time_point begin = Clock::now();
@@ -347,10 +421,21 @@ std::optional<Served> ServeOf(const std::string& group, Client* client, const Re
       return Make(tool, command, facts, lease, arguments);
     }
     const auto& deposit = std::get<Deposit>(made);
-    const auto kept = KeptStep::Decode(deposit.contents());
+    auto kept = KeptStep::Decode(deposit.contents());
     // Messages of both outputs in one text can't be told apart.
     const bool fits = kept && (!kept->joined || kept->out.empty() || OutputsAreOne());
-    if (fits && kept->closure.Holds(facts)) {
+    if (fits && !kept->only_in.empty() && kept->only_in != command.step.sources[0]) {
+      // Equal runs in several directories would wait for each other in vain.
+      Command own = command;
+      own.digest = command.own_digest;
+      own.fresh.reset();
+      return ServeOf(group, client, tool, own, facts, arguments);
+    }
+    const FreshDirectory* fresh =
+        command.fresh && kept && kept->only_in.empty() ? &*command.fresh : nullptr;
+    std::vector<std::string> contents;
+    if (fits && kept->closure.Holds(facts, fresh)) {
+      if (fresh != nullptr && !Show(*fresh, &*kept, &contents)) return Reason::kNotServed;
       if (!kept->Replay(command.step)) return Reason::kNotServed;
       const auto took = std::chrono::microseconds(kept->took_us);
       const auto now = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begin);

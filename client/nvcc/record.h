@@ -17,6 +17,11 @@ inline constexpr char kRecordVariable[] = "CCCL_CACHE_NVCC_RECORD";
 /// The size of that file. It is sparse. Further records are lost, and the run is not kept.
 inline constexpr uint64_t kRecordBytes = uint64_t{256} << 20;
 
+/// The ends of the names of the temporary files that kText is about: the preprocessed text, and the
+/// module id.
+inline constexpr char kPreprocessed[] = ".ii";
+inline constexpr char kModuleId[] = ".module_id";
+
 enum class RecordKind : uint8_t {
   kBegin,       ///< a program with the recorder has started; the text is its path
   kExec,        ///< this process is about to become another program
@@ -29,6 +34,7 @@ enum class RecordKind : uint8_t {
   kChange,      ///< a file was changed, and parts of its former state remain
   kRemove,      ///< a file or directory was removed
   kLost,        ///< the text is the name of a function whose call can't be recorded
+  kText,        ///< the text is a name, a NUL, and the contents of the file, which will be removed
 };
 
 /// Shows that a name led to the same file twice. All zero: not known.
@@ -65,8 +71,8 @@ struct Record {
 struct RecordHead {
   std::atomic<uint64_t> used;  ///< number of bytes that records have claimed, also beyond the end
   std::atomic<uint32_t> lost;  ///< 1 if a record could not be written
-  uint32_t reserved;
-  uint64_t token;  ///< a random number, which is also in the environment variable
+  uint32_t keeps_texts;        ///< whether kText is recorded
+  uint64_t token;              ///< a random number, which is also in the environment variable
 };
 
 inline constexpr uint64_t SizeOfRecord(uint64_t text) {

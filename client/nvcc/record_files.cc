@@ -19,6 +19,26 @@ namespace {
 
 using namespace cccl_cache::nvcc;  // NOLINT: only the exports are outside of this namespace
 
+bool EndsWith(const char* text, const char* end) {
+  const size_t size = std::strlen(text);
+  const size_t part = std::strlen(end);
+  return size >= part && std::strcmp(text + size - part, end) == 0;
+}
+
+/// Records the contents of a temporary file that will be removed, if the run asked for them.
+void KeepText(const char* path) {
+  if (!KeepsTexts() || path == nullptr) return;
+  if (!EndsWith(path, kPreprocessed) && !EndsWith(path, kModuleId)) return;
+  const int error = errno;
+  const long file = syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  struct stat status;
+  if (file >= 0 && syscall(SYS_fstat, file, &status) == 0 && S_ISREG(status.st_mode)) {
+    PutContents(path, static_cast<int>(file), static_cast<uint64_t>(status.st_size));
+  }
+  if (file >= 0) syscall(SYS_close, file);
+  errno = error;
+}
+
 /// Returns the identity of an open file.
 FileIdentity IdentityOfOpen(int file) {
   struct stat status;
@@ -394,12 +414,14 @@ RECORDED(int, rmdir, const char* path) {
   return Change(RecordKind::kRemove, path, NEXT(rmdir)(path));
 }
 RECORDED(int, unlink, const char* path) {
+  KeepText(path);
   return Change(RecordKind::kRemove, path, NEXT(unlink)(path));
 }
 RECORDED(int, unlinkat, int directory, const char* path, int flags) {
   return Change(RecordKind::kRemove, path, NEXT(unlinkat)(directory, path, flags), directory);
 }
 RECORDED(int, remove, const char* path) {
+  KeepText(path);
   return Change(RecordKind::kRemove, path, NEXT(remove)(path));
 }
 RECORDED(int, rename, const char* from, const char* to) {

@@ -154,24 +154,31 @@ __attribute__((destructor)) void Finish() {
   if (head != nullptr) RecordLibraries();
 }
 
+/// Returns where a record with a text of this length begins. Null if there is no space.
+char* Reserve(uint64_t length) {
+  const uint64_t at = head->used.fetch_add(SizeOfRecord(length), std::memory_order_relaxed);
+  const bool fits = at + SizeOfRecord(length) <= kRecordBytes - sizeof(RecordHead);
+  return fits ? reinterpret_cast<char*>(head + 1) + at : nullptr;
+}
+
 }  // namespace
 
 bool IsRecorded() { return head != nullptr; }
 
 bool IsStandIn() { return is_standin; }
 
+bool KeepsTexts() { return head != nullptr && head->keeps_texts != 0; }
+
 void PutFrom(int process, RecordKind kind, const char* text, int error, const Details& details) {
   const char* const more = details.more;
   if (head == nullptr || text == nullptr) return;
   const size_t length = std::strlen(text);
   const size_t more_length = more == nullptr ? 0 : std::strlen(more) + 1;
-  const uint64_t size = SizeOfRecord(length + more_length);
-  const uint64_t at = head->used.fetch_add(size, std::memory_order_relaxed);
-  if (length > PATH_MAX || at + size > kRecordBytes - sizeof(RecordHead)) {
+  char* const place = length > PATH_MAX ? nullptr : Reserve(length + more_length);
+  if (place == nullptr) {
     head->lost.store(1, std::memory_order_relaxed);
     return;
   }
-  char* const place = reinterpret_cast<char*>(head + 1) + at;
   auto* const record = reinterpret_cast<Record*>(place);
   record->size = static_cast<uint32_t>(length + more_length);
   record->kind = kind;
@@ -184,6 +191,24 @@ void PutFrom(int process, RecordKind kind, const char* text, int error, const De
     std::memcpy(place + sizeof(Record) + length + 1, more, more_length - 1);
   }
   record->written.store(1, std::memory_order_release);
+}
+
+void PutContents(const char* path, int file, uint64_t size) {
+  const size_t length = std::strlen(path) + 1;
+  char* const place = size < kRecordBytes ? Reserve(length + size) : nullptr;
+  if (place == nullptr) {
+    head->lost.store(1, std::memory_order_relaxed);
+    return;
+  }
+  auto* const record = reinterpret_cast<Record*>(place);
+  record->size = static_cast<uint32_t>(length + size);
+  record->kind = RecordKind::kText;
+  record->process = getpid();
+  char* const text = place + sizeof(Record);
+  std::memcpy(text, path, length);
+  const long got = syscall(SYS_pread64, file, text + length, size, 0);
+  // Otherwise the record stays incomplete, and the run is not kept.
+  if (got == static_cast<long>(size)) record->written.store(1, std::memory_order_release);
 }
 
 void Put(RecordKind kind, const char* text, int error, const Details& details) {

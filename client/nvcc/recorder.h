@@ -60,6 +60,11 @@ struct Details {
 void PutFrom(int process, RecordKind kind, const char* text, int error, const Details& details);
 void Put(RecordKind kind, const char* text, int error, const Details& details = {});
 
+/// Returns whether the run asked for the contents of temporary files.
+bool KeepsTexts();
+/// Writes a record of the contents of an open file with this size. To be called if KeepsTexts().
+void PutContents(const char* path, int file, uint64_t size);
+
 /// Returns the identity of the file with a name.
 FileIdentity IdentityOfNamed(const char* path);
 

@@ -86,6 +86,7 @@ void Take(const Record& record, std::string_view answer, Use* use) {
   switch (record.kind) {
     case RecordKind::kExec:
     case RecordKind::kLost:
+    case RecordKind::kText:
       break;
     case RecordKind::kBegin:
     case RecordKind::kStart:
@@ -118,6 +119,22 @@ void Take(const Record& record, std::string_view answer, Use* use) {
 
 }  // namespace
 
+bool ShowsPathOnly(const standin::FreshDirectory& fresh,
+                   const std::map<std::string, std::string>& texts) {
+  bool preprocessed = false;
+  bool identified = false;
+  for (const auto& [name, text] : texts) {
+    if (name.ends_with(kPreprocessed)) {
+      if (!fresh.IsInMarkersOnly(text)) return false;
+      preprocessed = true;
+    } else if (name.ends_with(kModuleId)) {
+      if (!fresh.IsInModuleId(text)) return false;
+      identified = true;
+    }
+  }
+  return preprocessed && identified;
+}
+
 Trace ReadTrace(std::string_view records, const std::string& directory) {
   Trace trace;
   RecordHead head;
@@ -138,7 +155,7 @@ Trace ReadTrace(std::string_view records, const std::string& directory) {
     std::memcpy(static_cast<void*>(&record), records.data(), sizeof(record));
     const uint64_t size = SizeOfRecord(record.size);
     // A program that was killed leaves its last record incomplete.
-    if (record.written != 1 || record.kind > RecordKind::kLost || size > records.size()) break;
+    if (record.written != 1 || record.kind > RecordKind::kText || size > records.size()) break;
     std::string_view text = records.substr(sizeof(record), record.size);
     records.remove_prefix(size);
     std::string_view answer;
@@ -150,6 +167,10 @@ Trace ReadTrace(std::string_view records, const std::string& directory) {
     if (record.kind == RecordKind::kBegin) running[record.process] = ProgramName(text);
     if (record.kind == RecordKind::kLost) {
       miss("a program called " + std::string(text) + "()");
+      continue;
+    }
+    if (record.kind == RecordKind::kText) {
+      trace.texts[std::string(text)] = answer;
       continue;
     }
     const bool about_program = record.kind <= RecordKind::kStart;
@@ -180,10 +201,11 @@ Trace ReadTrace(std::string_view records, const std::string& directory) {
   return trace;
 }
 
-std::optional<Recording> Recording::Make() {
+std::optional<Recording> Recording::Make(bool keeps_texts) {
   if (!MayMakeFile(kRecordBytes)) return std::nullopt;
   FileDescriptor file(memfd_create("cccl-cache-nvcc", MFD_CLOEXEC));
   RecordHead head{};
+  head.keeps_texts = keeps_texts ? 1 : 0;
   if (getrandom(&head.token, sizeof(head.token), 0) != sizeof(head.token)) return std::nullopt;
   if (!file.valid() || ftruncate(file.get(), kRecordBytes) != 0 ||
       pwrite(file.get(), &head, sizeof(head), 0) != sizeof(head)) {

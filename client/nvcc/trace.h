@@ -12,6 +12,7 @@
 
 #include "base/files/file_descriptor.h"
 #include "client/nvcc/record.h"
+#include "client/standin/fresh_directory.h"
 
 namespace cccl_cache::nvcc {
 
@@ -32,9 +33,16 @@ struct Use {
 /// A run of nvcc as libcccl_cache_record.so has recorded it.
 struct Trace {
   std::map<std::string, Use> uses;  ///< by absolute name
+  /// The contents of temporary files before they were removed, by name, if they were asked for.
+  std::map<std::string, std::string> texts;
   /// Why the trace may lack something. Empty if it is complete.
   std::string gap;
 };
+
+/// Returns whether the output of a run of nvcc depends on the directory only by the text of its
+/// path, and by the module id. `texts` are those of its trace.
+[[nodiscard]] bool ShowsPathOnly(const standin::FreshDirectory& fresh,
+                                 const std::map<std::string, std::string>& texts);
 
 /// Decodes the recorder's file. `directory` is the working directory of the run.
 [[nodiscard]] Trace ReadTrace(std::string_view records, const std::string& directory);
@@ -42,8 +50,9 @@ struct Trace {
 /// The shared memory for the records of one run. Move-only.
 class Recording {
  public:
-  /// Makes the memory. None if the system does not allow that.
-  [[nodiscard]] static std::optional<Recording> Make();
+  /// Makes the memory. With `keeps_texts`, the trace will have them. None if the system does not
+  /// allow that.
+  [[nodiscard]] static std::optional<Recording> Make(bool keeps_texts = false);
   /// Sets the environment variables with which a program and its children record, and restores the
   /// former ones in the destructor. `library` is the path of the recorder.
   class Environment {

@@ -50,6 +50,18 @@ void ShowPaths(ToolRun* run) {
 
 }  // namespace
 
+std::optional<std::string> ToolRun::Hide(std::string text) const {
+  auto hidden = temporary_name.Hide(std::move(text));
+  if (!hidden || !fresh) return hidden;
+  return fresh->Hide(*std::move(hidden));
+}
+
+std::optional<std::string> ToolRun::Show(std::string text) const {
+  auto shown = temporary_name.Show(std::move(text));
+  if (!shown || !fresh) return shown;
+  return fresh->Show(*std::move(shown));
+}
+
 std::optional<ToolRun> ReadToolRun(const Tool& tool, const Words& words) {
   if (words.empty()) return std::nullopt;
   ToolRun run{.tool = &tool, .name = words[0].substr(words[0].rfind('/') + 1)};

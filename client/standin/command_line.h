@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "client/standin/fresh_directory.h"
 #include "client/standin/temporary_name.h"
 #include "client/standin/tool.h"
 
@@ -27,6 +28,14 @@ struct ToolRun {
   bool links_device_code = false;   ///< whether the id is part of names that nvlink sees
   /// In `options` and `shown_paths`, its placeholder is in its place.
   TemporaryName temporary_name;
+  /// The directory of a file that the first input, a PTX text, names. Stored texts have its
+  /// placeholder in its place, and so has the digest of the input.
+  std::optional<FreshDirectory> fresh;
+
+  /// Puts placeholders in place of names, and names in place of placeholders. Returns none if that
+  /// is not possible.
+  [[nodiscard]] std::optional<std::string> Hide(std::string text) const;
+  [[nodiscard]] std::optional<std::string> Show(std::string text) const;
 };
 
 /// Parses a command line. Returns none if a word's meaning is not known, an input or output file is

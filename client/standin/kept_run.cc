@@ -9,6 +9,7 @@
 
 #include "base/boot_id.h"
 #include "base/codec.h"
+#include "client/standin/line_table.h"
 #include "proto/digest.h"
 
 namespace cccl_cache::standin {
@@ -62,12 +63,19 @@ bool Shows(std::string_view log, std::string_view name) {
 
 std::optional<std::string> KeptRun::Encode(KeptRun kept, const ToolRun& run) {
   if (!kept.out.empty() && !kept.err.empty()) return std::nullopt;
-  const auto hidden = [&run](std::string text) { return run.temporary_name.Hide(std::move(text)); };
+  const auto hidden = [&run](std::string text) { return run.Hide(std::move(text)); };
   const auto input = hidden(run.inputs.front());
   const auto output = hidden(run.outputs.front());
   if (!input || !output) return std::nullopt;
   ByteWriter contents;
+  std::string missing;
   for (std::string& file : kept.files) {
+    if (run.tool->shows_times) {
+      std::string now = file;
+      const auto names = SetTimes(&now);
+      if (!names || now != file) return std::nullopt;
+      for (const std::string& name : *names) missing.append(name).push_back('\0');
+    }
     auto text = hidden(std::move(file));
     if (!text) return std::nullopt;
     contents.Text(file = *std::move(text));
@@ -80,14 +88,14 @@ std::optional<std::string> KeptRun::Encode(KeptRun kept, const ToolRun& run) {
     if (!run.tool->shows_inputs && Shows(*log, *input)) return std::nullopt;
     if (!run.tool->shows_outputs && Shows(*log, *output)) return std::nullopt;
   }
-  return contents.Text(kept.out).Text(kept.err).Joined();
+  const auto names = hidden(std::move(missing));
+  if (!names) return std::nullopt;
+  return contents.Text(kept.out).Text(kept.err).Text(*names).Joined();
 }
 
 std::optional<KeptRun> KeptRun::Decode(std::string_view contents, const ToolRun& run) {
   ByteReader reader(contents);
-  const auto shown = [&run](std::string_view text) {
-    return run.temporary_name.Show(std::string(text));
-  };
+  const auto shown = [&run](std::string_view text) { return run.Show(std::string(text)); };
   KeptRun kept;
   for (size_t i = 0; i < run.outputs.size(); ++i) {
     auto file = shown(reader.Text());
@@ -99,14 +107,23 @@ std::optional<KeptRun> KeptRun::Decode(std::string_view contents, const ToolRun&
     if (!text) return std::nullopt;
     *log = Renamed(*text, run.name, kName, run.inputs.front());
   }
-  if (!reader.complete()) return std::nullopt;
+  const auto missing = shown(reader.Text());
+  if (!missing || !reader.complete()) return std::nullopt;
+  if (!run.tool->shows_times) return kept;
+  std::string now_missing;
+  for (std::string& file : kept.files) {
+    const auto names = SetTimes(&file);
+    if (!names) return std::nullopt;
+    for (const std::string& name : *names) now_missing.append(name).push_back('\0');
+  }
+  if (now_missing != *missing) return std::nullopt;
   return kept;
 }
 
 DepositKey KeyOf(const std::string& identity, const ToolRun& run, const std::string& inputs,
                  const std::string& environment, const std::string& place) {
   return {.name_space = std::string(run.tool->name_space),
-          .fields = {{"format", "1"},
+          .fields = {{"format", "2"},
                      {"tool", identity},
                      {"name", run.name},
                      {"options", run.options},

@@ -18,10 +18,12 @@
 namespace cccl_cache::standin {
 
 /// The stored output of a successful run of a tool. It is encoded as:
-///   contents = text(file)... text(out) text(err)
-/// with one text for each output file, in the order of ToolRun::outputs. A placeholder replaces the
-/// name of nvcc's temporary files (TemporaryName). In `out` and `err`, a NUL is the placeholder for
-/// the input's name in the tool's messages of the form "TOOL NAME, line".
+///   contents = text(file)... text(out) text(err) text(missing)
+/// with one text for each output file, in the order of ToolRun::outputs. Placeholders replace the
+/// name of nvcc's temporary files (TemporaryName) and that of a fresh directory. `missing` has the
+/// names of files whose times would be in the output, each with a NUL behind it. In `out` and
+/// `err`, a NUL is the placeholder for the input's name in the tool's messages of the form "TOOL
+/// NAME, line".
 struct KeptRun {
   std::vector<std::string> files;  ///< contents of the output files
   std::string out;

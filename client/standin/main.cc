@@ -26,6 +26,7 @@
 #include "client/interpose/group.h"
 #include "client/interpose/report.h"
 #include "client/standin/command_line.h"
+#include "client/standin/fresh_directory.h"
 #include "client/standin/host_compile.h"
 #include "client/standin/kept_run.h"
 #include "client/standin/module_id.h"
@@ -84,11 +85,20 @@ std::optional<std::string> DigestInputs(const RealTool& tool, const ToolRun& run
   }
   std::string digests;
   for (std::string& text : *texts) {
-    const auto hidden = run.temporary_name.Hide(std::move(text));
+    const auto hidden = run.Hide(std::move(text));
     if (!hidden) return std::nullopt;
     digests.append(Sha256(*hidden).View());
   }
   return digests;
+}
+
+/// Returns the directory whose name a run's input has in the names of files only.
+std::optional<FreshDirectory> FreshDirectoryOf(const ToolRun& run) {
+  if (!run.tool->shows_times || !run.shown_paths.empty()) return std::nullopt;
+  const auto text = ReadRegular(run.inputs.front());
+  auto fresh = text ? FreshDirectory::InPtx(*text) : std::nullopt;
+  const bool fits = fresh && fresh->IsInFilesOnly(*text) && !fresh->IsIn(run.options);
+  return fits ? fresh : std::nullopt;
 }
 
 /// Returns whether equal runs may have this output, although each real run makes another module id.
@@ -221,6 +231,7 @@ void ServeCounted(const RealTool& tool, const Tool& known, const UserCache& fact
     CountedCall call;
     std::snprintf(Counts().program, sizeof(Counts().program), "%s", tool.name().c_str());
     auto run = ReadToolRun(known, words);
+    if (run) run->fresh = FreshDirectoryOf(*run);
     const auto whole = run ? Whole(tool, words, &*run) : std::nullopt;
     if (whole) served = Serve(*whole, facts, *run, words, arguments);
     if (const auto* reason = std::get_if<Reason>(&served)) call.Forward(*reason);

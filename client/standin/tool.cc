@@ -40,6 +40,7 @@ constexpr Tool kPtxas = {
         "--opt-level ",
     .outputs = " -o --output-file ",
     .showing_paths = " --device-debug -g ",
+    .shows_times = true,
     .variables = kPtxasVariables,
 };
 

@@ -37,6 +37,8 @@ struct Tool {
   bool shows_inputs = false;
   /// Whether it may also contain the paths of outputs. Only such a tool has several outputs.
   bool shows_outputs = false;
+  /// Whether the output may have the times and sizes of files that a text among the inputs names.
+  bool shows_times = false;
   /// Whether the tool is a compiler driver, which starts other programs and reads headers.
   bool drives = false;
   /// Prefixes of the names of environment variables that change the output.

@@ -18,6 +18,7 @@ std::vector<std::string> cccl_cached_fuzz::Seeds() {
   const KeptStep step{
       .made_s = 1,
       .took_us = 2,
+      .only_in = "/there/a.cu",
       .closure = Closure({{"/there/a.h", Kind::kFile, true, cccl_cache::Sha256(""), ""},
                           {"/there/b.h", Kind::kAbsent, false, {}, ""},
                           {"/there/b.h", Kind::kReal, false, {}, "/c.h"},

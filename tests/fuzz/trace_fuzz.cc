@@ -21,7 +21,7 @@ std::vector<std::string> cccl_cached_fuzz::Seeds() {
   record->size = 5;
   record->kind = RecordKind::kBegin;
   std::string_view("/nvcc").copy(records.data() + sizeof(Record), 5);
-  RecordHead head{.used = records.size(), .lost = 0, .reserved = 0, .token = 0};
+  RecordHead head{.used = records.size(), .lost = 0, .keeps_texts = 0, .token = 0};
   return {std::string(reinterpret_cast<const char*>(&head), sizeof(head)) + records};
 }
 

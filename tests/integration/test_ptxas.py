@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The stand-in for ptxas behaves as the real ptxas, and runs it once for equal runs."""
 
+import itertools
 import json
 import os
 import pathlib
@@ -129,6 +130,52 @@ def test_every_input_of_the_tool_is_in_the_key(standin):
     assert made("-arch=sm_90") == 10  # the first tool again, in another file
     source.write_text(ptx())
     assert made("-arch=sm_90") == 10
+
+
+def with_lines(*files, body=""):
+    """Returns PTX whose line table names these files."""
+    names = "".join(f'.file {number} "{file}"\n' for number, file in enumerate(files, 1))
+    lines = "".join(f".loc {number} {number} 1\n add.f32 %f1, %f1, %f1;\n" for number in range(1, len(files) + 1))
+    return ptx(body=lines + body).replace("}\n", "}\n" + names)
+
+
+@pytest.mark.parametrize("tool", ["13", "triton"])
+def test_a_hit_has_the_times_and_sizes_of_sources_that_the_real_ptxas_writes(directory, fake, tool):
+    standin = StandIn(directory / "standin", fake.socket, real=TOOLS[tool])
+    source, missing = standin.work / "k.py", standin.work / "missing.py"
+    (standin.work / "a.ptx").write_text(with_lines(source, missing))
+    words = ["-lineinfo", "-arch=sm_90", "a.ptx", "-o"]
+    made, runs = set(), []
+    for number, contents in enumerate(["x = 1\n", "x = 2\n", "x = 1_000\n", "x = 1\n" * 40, "x = 1\n"]):
+        source.write_text(contents)
+        os.utime(source, (1_700_000_000 + number, 1_700_000_000 + number))
+        assert standin.run(*words, "o").status == standin.run_real(*words, "real").status == 0
+        assert (standin.work / "o").read_bytes() == (standin.work / "real").read_bytes()
+        made.add((standin.work / "o").read_bytes())
+        runs.append(len(standin.runs()))
+    assert len(made) == 5
+    assert runs == [1, 1, 1, 2, 2]  # a size of two bytes does not fit
+    missing.write_text("")
+    assert standin.run(*words, "o").status == standin.run_real(*words, "real").status == 0
+    assert (standin.work / "o").read_bytes() == (standin.work / "real").read_bytes()
+
+
+@pytest.mark.parametrize("tool", ["13", "triton"])
+def test_sources_in_another_fresh_directory_are_no_miss(directory, fake, tool):
+    standin = StandIn(directory / "standin", fake.socket, real=TOOLS[tool])
+    header = standin.work / "a.h"
+    header.write_text("")
+    words = ["-lineinfo", "-arch=sm_90", "a.ptx", "-o"]
+    for body, name in itertools.product(["", "// tmpabcdefgh"], ["tmpabcdefgh", "tmp01_23_ab"]):
+        place = standin.work / name
+        place.mkdir(exist_ok=True)
+        (place / "k.cu").write_text("source")
+        os.utime(place / "k.cu", (1_700_000_000 + len(body), 1_700_000_000))
+        (standin.work / "a.ptx").write_text(with_lines(place / "k.cu", header, body=body))
+        assert standin.run(*words, "o").status == standin.run_real(*words, "real").status == 0
+        assert (standin.work / "o").read_bytes() == (standin.work / "real").read_bytes()
+        assert name.encode() in (standin.work / "o").read_bytes()
+    assert len(standin.runs()) == 3  # a name in another line makes a miss
 
 
 def test_the_name_by_which_the_tool_is_called_is_in_its_output(standin):

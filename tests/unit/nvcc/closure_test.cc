@@ -334,6 +334,7 @@ TEST_CASE("a kept run is decoded as it was encoded, and damaged bytes are refuse
   scene.trace.uses[scene.directory / "absent"] = Missing();
   KeptStep step{.made_s = 1,
                 .took_us = 2,
+                .only_in = "/tmp/a.cu",
                 .closure = scene.Built(),
                 .products = {{"a.o", true, "object"}, {"a.d", false, ""}},
                 .out = "out",
@@ -346,6 +347,7 @@ TEST_CASE("a kept run is decoded as it was encoded, and damaged bytes are refuse
   CHECK(decoded->closure.Holds(kNoFacts));
   CHECK(decoded->made_s == 1);
   CHECK(decoded->took_us == 2);
+  CHECK(decoded->only_in == "/tmp/a.cu");
   CHECK(decoded->products[0].path == "a.o");
   CHECK(decoded->products[0].executable);
   CHECK(decoded->products[0].contents == "object");
@@ -386,6 +388,50 @@ TEST_CASE("an object is replaced as a whole, after the list of headers") {
   CHECK(std::string(std::istreambuf_iterator<char>(former), {}) == "former");
   CHECK(std::ifstream(object).get() == 'o');
   CHECK(std::distance(fs::directory_iterator(fs::path(object).parent_path()), {}) == 2);
+}
+
+/// Returns the fresh directory below a scene's with this name.
+standin::FreshDirectory Fresh(const Scene& scene, const std::string& name) {
+  return *standin::FreshDirectory::Of(scene.directory / name + "/k.cu");
+}
+
+TEST_CASE("a hidden closure holds in each directory with equal files") {
+  Scene scene;
+  const auto write = [&scene](const std::string& name, const std::string& text) {
+    return scene.directory.Write(name + "/a.h", text);
+  };
+  const std::string header = write("tmpabcdefgh", "int a;");
+  const std::string directory = header.substr(0, header.rfind('/'));
+  scene.trace.uses[header] = Found();
+  scene.trace.uses[directory + "/b.h"] = Missing();
+  scene.trace.uses[directory] = Found();
+  scene.trace.uses[directory].resolved = {directory};
+  const auto hidden = scene.Built().Hidden(Fresh(scene, "tmpabcdefgh"));
+  REQUIRE(hidden);
+  const auto holds = [&](const std::string& name) {
+    const standin::FreshDirectory fresh = Fresh(scene, name);
+    return hidden->Holds(kNoFacts, &fresh);
+  };
+  CHECK(holds("tmpabcdefgh"));
+  CHECK_FALSE(hidden->Holds(kNoFacts));
+  CHECK_FALSE(holds("tmpqwe_12zx"));
+  write("tmpqwe_12zx", "int a;");
+  CHECK(holds("tmpqwe_12zx"));
+  fs::remove_all(directory);
+  CHECK(holds("tmpqwe_12zx"));
+  write("tmpqwe_12zx", "int b;");
+  CHECK_FALSE(holds("tmpqwe_12zx"));
+  write("tmp0000_000", "int a;");
+  scene.directory.Write("tmp0000_000/b.h", "");
+  CHECK_FALSE(holds("tmp0000_000"));
+}
+
+TEST_CASE("a closure of a text with the directory's name can't be hidden") {
+  Scene scene;
+  scene.trace.uses[scene.header] = Found();
+  CHECK(scene.Built().Hidden(Fresh(scene, "tmpabcdefgh")));
+  scene.directory.Write("some/a.h", "int a; // tmpabcdefgh");
+  CHECK_FALSE(scene.Built().Hidden(Fresh(scene, "tmpabcdefgh")));
 }
 
 }  // namespace

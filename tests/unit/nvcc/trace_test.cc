@@ -28,7 +28,7 @@ class Records {
     return *this;
   }
   [[nodiscard]] std::string Bytes(uint64_t unwritten = 0, uint32_t lost = 0) const {
-    RecordHead head{.used = bytes_.size() + unwritten, .lost = lost, .reserved = 0, .token = 0};
+    RecordHead head{.used = bytes_.size() + unwritten, .lost = lost, .keeps_texts = 0, .token = 0};
     std::string bytes(reinterpret_cast<const char*>(&head), sizeof(head));
     return bytes + bytes_ + std::string(unwritten, '\0');
   }
@@ -149,6 +149,14 @@ TEST_CASE("records that are damaged, incomplete or too many are a gap") {
   }
   CHECK_FALSE(ReadTrace(records.Bytes(sizeof(Record)), "/there").gap.empty());
   CHECK_FALSE(ReadTrace(records.Bytes(0, 1), "/there").gap.empty());
+}
+
+TEST_CASE("a temporary file's contents are no use of its name") {
+  const std::string text = std::string("/tmp/a.ii") + std::string("\0", 1) + "int a;";
+  const Trace trace =
+      Records().Add(RecordKind::kBegin, "/bin/nvcc").Add(RecordKind::kText, text).Read();
+  CHECK(trace.texts.at("/tmp/a.ii") == "int a;");
+  CHECK_FALSE(trace.uses.contains("/tmp/a.ii"));
 }
 
 }  // namespace

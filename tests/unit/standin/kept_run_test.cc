@@ -7,8 +7,15 @@
 #include <sstream>
 #include <string>
 
+#include "client/standin/line_table.h"
+#include "tests/support/line_tables.h"
+#include "tests/support/temporary_directory.h"
+
 namespace cccl_cache::standin::kept_run_test {
 namespace {
+
+using line_tables::Cubin;
+using line_tables::Table;
 
 ToolRun Read(const std::string& line) {
   std::istringstream stream(line);
@@ -58,12 +65,47 @@ TEST_CASE("contents for another number of files, cut off or too long, are not de
 }
 
 TEST_CASE("a message of ptxas names the input of the run that asks") {
-  const auto contents = KeptRun::Encode({{"cubin"}, "", "ptxas a.ptx, line 4; warning\n"},
+  const auto contents = KeptRun::Encode({{Cubin("")}, "", "ptxas a.ptx, line 4; warning\n"},
                                         Read("ptxas a.ptx -o a.cubin"));
   REQUIRE(contents);
   CHECK(KeptRun::Decode(*contents, Read("ptxas b.ptx -o b.cubin"))->err ==
         "ptxas b.ptx, line 4; warning\n");
-  CHECK_FALSE(KeptRun::Encode({{"cubin"}, "", "a.ptx is odd"}, Read("ptxas a.ptx -o o")));
+  CHECK_FALSE(KeptRun::Encode({{Cubin("")}, "", "a.ptx is odd"}, Read("ptxas a.ptx -o o")));
+}
+
+/// A run of ptxas on PTX of a source in this directory.
+ToolRun Ptxas(const std::string& directory) {
+  ToolRun run = Read("ptxas a.ptx -o a.cubin -lineinfo");
+  run.fresh = FreshDirectory::Of(directory + "/k.cu");
+  return run;
+}
+
+TEST_CASE("a replay has the fresh directory of its own run, and that of no other one") {
+  const daemon::TemporaryDirectory above;
+  const std::string zeros("k.cu\0\1\0\0", 8);
+  const auto cubin = [&](const std::string& name) { return Cubin(Table(above / name, zeros)); };
+  above.Write("tmpabcdefgh/k.cu", "int a;");
+  const auto contents =
+      KeptRun::Encode({{cubin("tmpabcdefgh")}, "", ""}, Ptxas(above / "tmpabcdefgh"));
+  REQUIRE(contents);
+  // The file's state is another one.
+  CHECK_FALSE(KeptRun::Decode(*contents, Ptxas(above / "tmpqwe_12zx")));
+  above.Write("tmpqwe_12zx/k.cu", "int a;");
+  const auto kept = KeptRun::Decode(*contents, Ptxas(above / "tmpqwe_12zx"));
+  REQUIRE(kept);
+  CHECK(kept->files == Words{cubin("tmpqwe_12zx")});
+}
+
+TEST_CASE("a cubin with other times than those of its files is not kept") {
+  const daemon::TemporaryDirectory above;
+  const std::string source = above.Write("k.cu", "int a;");
+  const std::string times("k.cu\0\1\x80\x80\x80\x80\x01\x06", 12);
+  const ToolRun run = Read("ptxas a.ptx -o a.cubin -lineinfo");
+  CHECK_FALSE(KeptRun::Encode({{Cubin(Table(above.path(), times))}, "", ""}, run));
+  std::string now = Cubin(Table(above.path(), times));
+  REQUIRE(SetTimes(&now));
+  CHECK(KeptRun::Encode({{now}, "", ""}, run));
+  CHECK_FALSE(KeptRun::Encode({{"no cubin"}, "", ""}, run));
 }
 
 }  // namespace

@@ -1,0 +1,145 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Runs of nvcc in directories of Python's tempfile, as TileLang makes them, share a result if the directory's name is nothing
+but a text in it."""
+
+import os
+import pathlib
+import re
+
+import pytest
+from nvcc_toolkit import NVCC, Toolkit
+from places import PLACES
+
+TEMPORARY = re.compile(rb"tmpxft_[0-9a-f]{8}_[0-9a-f]{8}")
+# ptxas of CUDA 13.0 writes the times of sources, that of 13.5 does not.
+CUDA13_0 = next(root for root in (pathlib.Path(PLACES.cuda13), pathlib.Path(PLACES.cuda13) / "nvidia/cu13")
+                if (root / "bin/nvcc").exists())
+TOOLKITS = {"13.0": CUDA13_0, "13.5": NVCC}
+# The module id, which has a hash of the source's path, is in the names of what is not visible elsewhere. Functions that are
+# not inlined are in the strings of the line table, too.
+KERNEL = """
+namespace {
+struct Weight { float value; };
+__device__ float scale[4];
+template <class T> __device__ __noinline__ float weigh(float x) { return x * scale[1] + sizeof(T); }
+}
+static __device__ __noinline__ int next(int x) { return x < 3 ? x : next(x - 3) + 1; }
+extern "C" __global__ void kernel(float* p, int* q) {
+  int unused;
+  *p = weigh<Weight>(*p);
+  *q = next(*q);
+}
+"""
+LINES = ["-lineinfo"]
+NAMES = ["tmpabcdefgh", "tmp01_23_ab", "tmpz_______"]
+
+
+class Directories(Toolkit):
+    """Compiles one source in directories of tempfile."""
+
+    def __init__(self, directory, socket, release="13.5"):
+        super().__init__(directory, socket)
+        if release == "13.0":
+            self.nvcc = CUDA13_0 / "bin/nvcc"
+        self.above = self.work / "temporary"
+        self.seconds = 1_700_000_000
+
+    def words_in(self, name, *options):
+        return ["-cubin", *options, "-arch=sm_90", "-o", self.above / name / "k.cubin", self.above / name / "k.cu"]
+
+    def write(self, name, text, **headers):
+        place = self.above / name
+        place.mkdir(exist_ok=True)
+        (place / "k.cu").write_text(text)
+        for header, contents in headers.items():
+            (place / f"{header}.h").write_text(contents)
+        self.seconds += 86_400
+        os.utime(place / "k.cu", (self.seconds, self.seconds))
+
+    def compile(self, name, *options):
+        """Compiles by the cache. Returns how, once a hit gave the same as nvcc alone."""
+        words = self.words_in(name, *options)
+        cubin = words[-2]
+        how = self.how(*words)
+        if how != "hit":
+            return how
+        said, made = self._ended, cubin.read_bytes()
+        cubin.unlink()
+        alone = self.alone(*words)
+        assert TEMPORARY.sub(b"", made) == TEMPORARY.sub(b"", cubin.read_bytes())
+        assert (said.out, said.err) == (alone.out, alone.err)
+        return how
+
+    def under_run(self, *words, **keywords):
+        self._ended = super().under_run(*words, **keywords)
+        return self._ended
+
+
+@pytest.fixture
+def daemon(make_daemon):
+    return make_daemon().start()
+
+
+@pytest.fixture
+def directories(directory, daemon):
+    return Directories(directory, daemon.socket)
+
+
+@pytest.mark.parametrize("release, options", [("13.0", ["-lineinfo"]), ("13.5", ["-lineinfo"]), ("13.0", ["-G"])],
+                         ids=lambda value: "".join(value))
+def test_another_directory_is_a_hit_with_its_own_name_and_times(directory, daemon, release, options):
+    directories = Directories(directory, daemon.socket, release)
+    for name, how in zip(NAMES, ["made", "hit", "hit"]):
+        directories.write(name, KERNEL)
+        assert directories.compile(name, *options) == how
+
+
+HASH = "__device__ constexpr unsigned hash(const char* s) { unsigned h = 5; while (*s) h = h * 33 + *s++; return h; }\n"
+SHOWN = {
+    "a choice by the file": HASH + "__global__ void k(int* p) { if constexpr (hash(__FILE__) & 1) *p = 1; else *p = 2; }",
+    "a built-in function's file":
+        HASH + "__global__ void k(unsigned* p) { constexpr unsigned h = hash(__builtin_FILE()); *p = h; }",
+}
+
+
+@pytest.mark.parametrize("text", SHOWN.values(), ids=SHOWN)
+def test_code_that_knows_the_directory_is_compiled_in_each(directories, text):
+    for name in NAMES[:2]:
+        directories.write(name, text)
+        assert directories.compile(name, *LINES) == "made"
+    assert directories.compile(NAMES[0], *LINES) == "hit"
+
+
+def test_a_text_with_the_name_of_its_directory_as_an_identifier_is_compiled_in_each(directories):
+    for name in NAMES[:2]:
+        directories.write(name, f"__global__ void {NAMES[0]}(int* p) {{ *p = 1; }}")
+        assert directories.compile(name, *LINES) == "made"
+
+
+def test_a_header_with_the_name_of_its_directory_is_compiled_in_each(directories):
+    header = f'#line 3 "{directories.above}/{NAMES[0]}/generator.py"\n__device__ int one() {{ return 1; }}\n'
+    for name in NAMES[:2]:
+        directories.write(name, '#include "a.h"\n__global__ void k(int* p) { *p = one(); }', a=header)
+        assert directories.compile(name, *LINES) == "made"
+
+
+def test_headers_in_the_directory_are_compared(directories):
+    text = '#include "a.h"\n#if __has_include("b.h")\n#include "b.h"\n#endif\n__global__ void k(int* p) { *p = A; }'
+    for name, headers, how in [(NAMES[0], {"a": "#define A 1"}, "made"), (NAMES[1], {"a": "#define A 1"}, "hit"),
+                               (NAMES[1], {"a": "#define A 2"}, "made"),
+                               (NAMES[2], {"a": "#define A 1", "b": "int b() { return 1; }"}, "made")]:
+        directories.write(name, text, **headers)
+        assert directories.compile(name, *LINES) == how
+
+
+def test_a_variable_with_the_name_and_a_name_that_begins_with_it_are_in_the_key(directories):
+    for name in NAMES[:2]:
+        more = directories.above / (name + "_more")
+        more.mkdir()
+        (more / "a.h").write_text("__device__ __noinline__ int one() { return 1; }\n")
+        directories.write(name, "#include <a.h>\n__global__ void k(int* p) { *p = one(); }")
+        assert directories.compile(name, *LINES, "-I", str(more)) == "made"
+    directories.environment["NVCC_SOMETHING"] = f"{directories.above}/{name}"
+    directories.write(name, KERNEL)
+    assert directories.compile(name) == "made"

@@ -1,0 +1,136 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "client/standin/fresh_directory.h"
+
+#include <catch2/catch.hpp>
+
+#include "client/nvcc/command_line.h"
+#include "client/nvcc/trace.h"
+
+namespace cccl_cache::nvcc::fresh_directory_test {
+namespace {
+
+using standin::FreshDirectory;
+
+const std::string kDirectory = "/tmp/tmpabcdefgh";
+const std::string kSource = kDirectory + "/k.cu";
+const std::string kId = "_663a1252_4_k_cu_k";  // nvcc's for this source
+
+std::optional<FreshDirectory> Of(const standin::Words& words) {
+  const auto step = ReadStep(words, "", "");
+  REQUIRE(std::holds_alternative<Step>(step));
+  return FreshDirectoryOf(words, std::get<Step>(step));
+}
+
+FreshDirectory In(const std::string& directory) {
+  return *Of({"nvcc", "-cubin", "-o", directory + "/k.cubin", directory + "/k.cu"});
+}
+
+/// Returns whether a run with this preprocessed text depends on the path as a text only.
+bool Fits(const std::string& text, const std::string& id = kId) {
+  return ShowsPathOnly(In(kDirectory), {{"/tmp/a.cpp1.ii", text}, {"/tmp/a.module_id", id}});
+}
+
+TEST_CASE("a directory is fresh if its name is one of tempfile") {
+  const auto fresh = [](const std::string& directory) {
+    return Of({"nvcc", "-cubin", "-o", "k.cubin", directory + "/k.cu"}).has_value();
+  };
+  CHECK(fresh("/tmp/tmpabcdefgh"));
+  CHECK(fresh("/tmpab_01289"));
+  CHECK_FALSE(fresh("/tmp/tmpabcdefg"));
+  CHECK_FALSE(fresh("/tmp/tmpabcdefghi"));
+  CHECK_FALSE(fresh("/tmp/xtmpabcdefgh"));
+  CHECK_FALSE(fresh("/tmp/tmpABCDEFGH"));
+  CHECK_FALSE(fresh("tmpabcdefgh"));
+  CHECK_FALSE(fresh("/tmp/tmpabcdefgh/more"));
+  CHECK_FALSE(fresh(""));
+}
+
+TEST_CASE("a fresh directory is hidden only where source and output have its name") {
+  CHECK(Of({"nvcc", "-cubin", kSource, "-o", kDirectory + "/k.cubin", "-lineinfo"}));
+  CHECK_FALSE(Of({"nvcc", "-cubin", kSource, "-o", "k", "-I" + kDirectory}));
+  CHECK_FALSE(Of({"nvcc", "-cubin", kSource, "-o", "k", "-DNAME=tmpabcdefgh"}));
+  CHECK_FALSE(Of({"nvcc", "-cubin", kSource, "-o", "tmpabcdefgh"}));
+  CHECK_FALSE(Of({"nvcc", "-cubin", kSource, "-o", kDirectory + "/tmpabcdefgh"}));
+  CHECK_FALSE(Of({"nvcc", "-cubin", "/tmp/tmpabcdefgh/tmpabcdefgh/k.cu", "-o", "k"}));
+}
+
+TEST_CASE("only a single cubin is made in a fresh directory") {
+  CHECK_FALSE(Of({"nvcc", "-c", kSource, "-o", "k"}));
+  CHECK_FALSE(Of({"nvcc", "-fatbin", kSource, "-o", "k"}));
+  CHECK_FALSE(Of({"nvcc", "-cubin", "-MD", kSource, "-o", "k"}));
+  CHECK_FALSE(Of({"nvcc", "-cubin", kSource, kDirectory + "/l.cu"}));
+  CHECK_FALSE(Of({"nvcc", "-cubin", kDirectory + "/k.ptx", "-o", "k"}));
+}
+
+TEST_CASE("a hidden text is shown with the name and hash of another directory") {
+  const std::string text =
+      kSource + "(3) " + kDirectory + std::string("\0", 1) + kId + "1_663a12523";
+  const auto hidden = In(kDirectory).Hide(text);
+  REQUIRE(hidden);
+  CHECK(hidden->size() == text.size());
+  CHECK(In(kDirectory).Show(*hidden) == text);
+  const FreshDirectory other = In("/tmp/tmpqwe_12zx");
+  CHECK(other.Show(*hidden) == "/tmp/tmpqwe_12zx/k.cu(3) /tmp/tmpqwe_12zx" + std::string("\0", 1) +
+                                   "_c52d8f3b_4_k_cu_k1_663a12523");
+  CHECK(other.Hide(other.Show(*hidden)) == hidden);
+}
+
+TEST_CASE("a text that has the name elsewhere, or a placeholder, can't be hidden") {
+  const FreshDirectory fresh = In(kDirectory);
+  CHECK(fresh.Hide("").has_value());
+  for (const char* text :
+       {"tmpabcdefgh", "/tmpabcdefgh/", "/var/tmpabcdefgh/", "/tmp/tmpabcdefgh2/",
+        "/tmp/tmpabcdefgh k", "/tmp/tmpXXXXXXXX/k.cu", "4_XXXXXXXX_4"}) {
+    INFO(text);
+    CHECK_FALSE(fresh.Hide(text));
+  }
+}
+
+TEST_CASE("a preprocessed text may have the path in line markers only") {
+  const std::string markers = "# 0 \"" + kSource + "\"\nint a;\n# 12 \"" + kSource + "\" 2 3\n";
+  CHECK(Fits(markers));
+  CHECK(Fits("int a;\n"));
+  for (const std::string& more :
+       {"const char* file = \"" + kSource + "\";\n", std::string("int tmpabcdefgh;\n"),
+        "#pragma message \"" + kSource + "\"\n", std::string("# 1 \"/there/tmpabcdefgh/k.cu\"\n"),
+        "# 1 \"" + kDirectory + "/tmpabcdefgh.h\"\n", "  # 1 \"" + kSource + "\"\n",
+        "# \"" + kSource + "\"\n", std::string("int a = f(__builtin_FILE());\n"),
+        std::string("auto a = __builtin_source_location();\n"), std::string("int x_663a1252_y;\n"),
+        std::string("int tmpXXXXXXXX;\n"), std::string("int a_XXXXXXXX_;\n")}) {
+    INFO(more);
+    CHECK_FALSE(Fits(markers + more));
+    CHECK_FALSE(Fits(more + markers));
+  }
+}
+
+TEST_CASE("a module id without the hash of the path is not understood") {
+  CHECK_FALSE(Fits("int a;\n", "_c52d8f3b_4_k_cu_k"));
+  CHECK_FALSE(Fits("int a;\n", "663a1252_4_k_cu_k"));
+  CHECK_FALSE(Fits("int a;\n", ""));
+  CHECK_FALSE(ShowsPathOnly(In(kDirectory), {}));
+  CHECK_FALSE(ShowsPathOnly(In(kDirectory), {{"/tmp/a.module_id", kId}}));
+  CHECK_FALSE(ShowsPathOnly(In(kDirectory), {{"/tmp/a.cpp1.ii", "int a;\n"}}));
+}
+
+TEST_CASE("PTX may have the path in the names of files only") {
+  const std::string files = "\t.file\t1 \"/there/a.h\"\n.file 2 \"" + kSource + "\"\n";
+  const auto fits = [](const std::string& ptx) {
+    const auto fresh = FreshDirectory::InPtx(ptx);
+    return fresh && fresh->IsInFilesOnly(ptx);
+  };
+  CHECK(fits(files));
+  CHECK(fits(".version 9.0\n" + files + ".loc 1 2 3\n"));
+  CHECK_FALSE(fits(".file 1 \"/there/a.cu\"\n"));
+  CHECK_FALSE(fits(".file"));
+  for (const std::string& more :
+       {"// " + kSource + "\n", std::string(".visible .entry tmpabcdefgh()\n"),
+        std::string(".file 3 \"/there/tmpabcdefgh/k.cu\"\n"), ".file \"" + kSource + "\"\n",
+        std::string(".global .b8 x_663a1252_y;\n"), std::string("// tmpXXXXXXXX\n")}) {
+    INFO(more);
+    CHECK_FALSE(fits(files + more));
+  }
+}
+
+}  // namespace
+}  // namespace cccl_cache::nvcc::fresh_directory_test
