@@ -265,7 +265,7 @@ void AddRunOptions(CLI::App* command, RunOptions* options) {
       ->add_option(
           "--group", options->group,
           "Share what nvcc, ptxas and tileiras made with this Unix group, and take it from "
-          "its members (default: $CCCL_CACHE_GROUP, else with nobody)")
+          "its members (default: $CCCL_CACHE_GROUP; without it, results stay private)")
       ->type_name("GROUP");
 }
 

@@ -307,6 +307,7 @@ std::variant<Step, Refusal> Reader::Finish() {
   return std::move(step_);
 }
 
+/// Options that make nvcc print something about itself and do nothing else.
 constexpr std::string_view kQuestions =
     " --help -h --list-gpu-arch -arch-ls --list-gpu-code -code-ls --version -V ";
 

@@ -13,9 +13,8 @@ namespace cccl_cache::nvcc {
 namespace {
 
 /// Variables that nvcc, its parts, the host compiler, a shell or the loader read: names, and
-/// beginnings of names (with a
-/// '*' at the end) or ends (with a '*' in front). Variables with options of nvcc's profile end in
-/// _FLAGS.
+/// beginnings of names (with a '*' at the end) or ends (with a '*' in front). Variables with
+/// options of nvcc's profile end in _FLAGS.
 constexpr std::string_view kVariables[] = {
     "*_FLAGS",
     "BASH*",

@@ -81,7 +81,7 @@ using Clock = std::chrono::steady_clock;
 constexpr char kName[] = "cccl-cache-nvcc";
 constexpr char kRecorder[] = "libcccl_cache_record.so";
 constexpr std::chrono::milliseconds kPublish{2000};
-/// The longest wait for another process that runs nvcc: as long as that may take by default.
+/// The longest wait for an equal run in another process: the default of the daemon's lease_limit.
 constexpr std::chrono::minutes kLongestWait{20};
 /// The number of results that are kept for one command line and text, with other states of headers.
 constexpr uint8_t kMostClosures = 8;

@@ -18,8 +18,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// Limit of the first request's wait. If no answer has come after half of it, the connection is
-/// checked, which detects a daemon that hangs. Later requests may wait longer, up to kLongestWait
-/// in total.
+/// checked, which detects a daemon that hangs. Later requests may wait longer, up to the limit of
+/// the call in total.
 constexpr std::chrono::milliseconds kFirstWait{2000};
 constexpr std::chrono::seconds kLongestWait{120};
 /// If a failed request took longer than kNoWait, later runs do not ask the daemon for kRest.

