@@ -320,7 +320,7 @@ std::string Builder::AddFile(const std::string& name, const Use& use) {
     digest = Sha256(contents);
   }
   if (!digest) return name + " can't be read";
-  // FileTimeNow() is the clock of the stamps, so a change after the beginning is not older than it.
+  // A change after the beginning is not older than its stamp.
   if (Latest(status.st_ctim) >= begin_ns_) {
     const auto known = before_.find(name);
     if (known == before_.end() || known->second != *digest) {

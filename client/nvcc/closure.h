@@ -51,8 +51,8 @@ class Closure {
   explicit Closure(std::vector<Entry> entries) : entries_(std::move(entries)) {}
 
   /// Builds the closure of a run. `before` has the digests of files from before the run began at
-  /// `begin_ns` (as FileTimeNow()). `outputs` are the names of the files that the run was allowed
-  /// to write. Returns the reason if the run's result can't be kept.
+  /// `begin_ns` (as Recording::Stamp()). `outputs` are the names of the files that the run was
+  /// allowed to write. Returns the reason if the run's result can't be kept.
   [[nodiscard]] static std::variant<Closure, std::string> Of(
       const Trace& trace, const std::vector<std::string>& outputs,
       const std::map<std::string, Digest>& before, int64_t begin_ns);

@@ -51,7 +51,6 @@ using cccl_cache::Deposit;
 using cccl_cache::DepositKey;
 using cccl_cache::Digest;
 using cccl_cache::FileDescriptor;
-using cccl_cache::FileTimeNow;
 using cccl_cache::Hasher;
 using cccl_cache::Lease;
 using cccl_cache::OpenRegular;
@@ -225,7 +224,7 @@ std::variant<Command, Refusal> ReadCommand(const RealTool& tool, const std::stri
 /// A successful run of nvcc.
 struct Run {
   Ending ending;
-  int64_t begin_ns;  ///< as FileTimeNow()
+  int64_t begin_ns;  ///< as Recording::Stamp()
   int64_t end_ns;    ///< as the precise clock says, which no stamp of a file is ahead of
   std::chrono::microseconds took;
   std::vector<std::optional<Left>> left;  ///< the outputs, which were read once nvcc had ended
@@ -336,8 +335,8 @@ Served Make(const RealTool& tool, const Command& command, const UserCache& facts
   const std::string recorder = Recorder();
   const auto recording =
       recorder.empty() ? std::nullopt : Recording::Make(command.fresh.has_value());
-  if (!recording) return Reason::kNotServed;
-  const int64_t begin_ns = FileTimeNow();
+  const auto begin_ns = recording ? recording->Stamp() : std::nullopt;
+  if (!begin_ns) return Reason::kNotServed;
   const Clock::time_point begin = Clock::now();
   std::optional<Ending> ending;
   {
@@ -362,7 +361,7 @@ Served Make(const RealTool& tool, const Command& command, const UserCache& facts
   if (status == 0) {
     Run run{
         .ending = *std::move(ending),
-        .begin_ns = begin_ns,
+        .begin_ns = *begin_ns,
         .end_ns =
             std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count(),
         .took = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begin),

@@ -4,9 +4,11 @@
 
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -212,6 +214,21 @@ std::optional<Recording> Recording::Make(bool keeps_texts) {
     return std::nullopt;
   }
   return Recording(std::move(file), head.token);
+}
+
+std::optional<int64_t> Recording::Stamp() const {
+  constexpr int64_t kSecond = 1'000'000'000;
+  struct stat status;
+  // The kernel stamps a change exactly only if it would otherwise repeat a stamp that a program has
+  // seen. The first change may get that of another file's last change.
+  for (int i = 0; i < 2; ++i) {
+    if (fstat(file_.get(), &status) != 0 || pwrite(file_.get(), &token_, sizeof(token_),
+                                                   offsetof(RecordHead, token)) != sizeof(token_)) {
+      return std::nullopt;
+    }
+  }
+  if (fstat(file_.get(), &status) != 0) return std::nullopt;
+  return status.st_ctim.tv_sec * kSecond + status.st_ctim.tv_nsec;
 }
 
 Trace Recording::Read(const std::string& directory) const {

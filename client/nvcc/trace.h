@@ -66,6 +66,10 @@ class Recording {
     std::optional<std::string> preloaded_;
   };
 
+  /// Returns the time stamp of a change that is made now, in nanoseconds. No later change of a file
+  /// has an older one. Since Linux 6.13, earlier changes have older ones; before, those in the same
+  /// tick of the clock have the same. None if that is not known.
+  [[nodiscard]] std::optional<int64_t> Stamp() const;
   [[nodiscard]] Trace Read(const std::string& directory) const;
 
  private:

@@ -2,12 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/nvcc/trace.h"
 
+#include <sys/stat.h>
+
 #include <catch2/catch.hpp>
 #include <cerrno>
 #include <cstring>
 #include <string>
 
 #include "client/nvcc/record.h"
+#include "tests/support/temporary_directory.h"
 
 namespace cccl_cache::nvcc::trace_test {
 namespace {
@@ -138,6 +141,25 @@ TEST_CASE("a call that can't be recorded is a gap, and is named") {
   const Trace trace =
       Records().Add(RecordKind::kBegin, "/nvcc").Add(RecordKind::kLost, "chdir").Read();
   CHECK(trace.gap.find("chdir()") != std::string::npos);
+}
+
+TEST_CASE("no change before a recording's stamp has a newer one, and none after it an older one") {
+  daemon::TemporaryDirectory directory;
+  const auto recording = Recording::Make();
+  REQUIRE(recording);
+  const auto stamp_of_new_file = [&] {
+    const std::string path = directory.Write("file", "text");
+    struct stat status {};
+    REQUIRE(stat(path.c_str(), &status) == 0);
+    return int64_t{status.st_ctim.tv_sec} * 1'000'000'000 + status.st_ctim.tv_nsec;
+  };
+  for (int i = 0; i < 1000; ++i) {
+    const int64_t before = stamp_of_new_file();
+    const int64_t stamp = recording->Stamp().value_or(0);
+    CHECK(before <= stamp);
+    CHECK(stamp <= stamp_of_new_file());
+  }
+  CHECK(recording->Read("/").gap == "a program was not recorded");
 }
 
 TEST_CASE("records that are damaged, incomplete or too many are a gap") {
