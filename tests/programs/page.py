@@ -46,7 +46,8 @@ def not_served(name, row):
     if reasons and second["refusal"]:
         reasons[-1] += f" ({second['refusal'].splitlines()[0]})"
     if second.get("compiled"):
-        reasons.append(f"{second['compiled']} compiled again: {COMPILE_AGAIN.get(name, 'not known why')}")
+        why = row.get("note") or COMPILE_AGAIN.get(name, "not known why")
+        reasons.append(f"{second['compiled']} compiled again: {why}")
     if row["alone"].get("error"):
         reasons.append("fails alone too")
     return "; ".join(reasons)
@@ -55,7 +56,7 @@ def not_served(name, row):
 def tables(rows):
     text = ""
     for how, title in MACHINES.items():
-        chosen = [name for name in NAMES if how in rows.get(name, {}) and (how == "on_gpu" or "on_gpu" not in rows[name])]
+        chosen = [name for name in NAMES if how in rows.get(name, {})]
         if not chosen:
             continue
         text += f"## {title}\n\n"

@@ -36,13 +36,13 @@ HERE = pathlib.Path(__file__).resolve().parent
 NAMES = ("cupy_kernels", "torch_jiterator", "torch_kernel", "torch_compile", "torch_aotinductor", "torch_attention",
          "torch_convolution", "torch_extension", "cudnn_graph", "triton_kernel", "jax_jit", "jax_pallas", "mlx_arrays",
          "tinygrad_tensors", "cuda_core_link", "cuda_compute_reduce", "cuda_tile_add", "numba_kernel", "nvmath_fft",
-         "tilelang_nvcc", "tilelang_nvrtc", "flashinfer_kernels", "pycuda_module", "deep_gemm_product",
-         "deep_gemm_nvrtc")
+         "tilelang_nvcc", "tilelang_nvrtc", "flashinfer_kernels", "pycuda_module", "deep_gemm_product")
 # The programs whose second process compiles, and why.
 COMPILE_AGAIN = {
-    "tilelang_nvcc": "the source is in a directory of random name",
-    "pycuda_module": "the source is in a directory of random name",
-    "deep_gemm_product": "the source is in a directory of random name",
+    "cuda_compute_reduce": "two programs of CuPy over CCCL, in directories of random name, until the daemon has proved in idle "
+                           "time that the names do not matter",
+    "pycuda_module": "nvcc's working directory has a random name",
+    "deep_gemm_product": "the source is in a directory of random name, which is no name of Python's tempfile",
 }
 # CuPy names programs by random directories, so that concurrent processes use idle processors to compile one under several names.
 COMPILE_AT_ONCE = {"cupy_kernels", *COMPILE_AGAIN}
@@ -218,7 +218,7 @@ def main():
     parser.add_argument("programs", nargs="*", choices=[[], *NAMES], metavar="PROGRAM")
     given = parser.parse_args()
     good = True
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory(prefix="programs") as place:  # a name of another form than those of the programs' own
         runner = Runner(given, pathlib.Path(place))
         for name in given.programs or NAMES:
             row = runner.check(name)
