@@ -65,8 +65,8 @@ enum class FileSystem : uint8_t {
 /// kernel's settings. For a setting that can't be read, the kernel's default is assumed.
 [[nodiscard]] std::optional<int64_t> KernelWriteBack(const std::string& directory = "/proc/sys/vm");
 
-/// Returns the current time, in nanoseconds, of the coarse clock with which the kernel stamps files.
-/// Since Linux 6.13, a stamp may be some milliseconds ahead of it.
+/// Returns the current time, in nanoseconds, of the coarse clock with which the kernel stamps
+/// files. Since Linux 6.13, a stamp may be some milliseconds ahead of it.
 [[nodiscard]] int64_t FileTimeNow();
 
 /// STATX_DIOALIGN, which headers before Linux 6.1 don't have.
