@@ -198,6 +198,7 @@ Daemon::Daemon(Parts parts)
                .admin_group = parts.admin_group,
                .tick = TickOf(parts.watchdog)},
               {.builder = coordinator_,
+               .queue = coordinator_.queue(),
                .budget = budget_,
                .deposits = deposits_,
                .toolchains = toolchains_,

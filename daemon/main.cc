@@ -163,6 +163,7 @@ void WaitForTheEnd(const Signals& signals, const NotifySocket& notify, Startup& 
 int Serve(Startup startup, const Signals& signals, std::vector<ListeningSocket> handed_over) {
   Configuration configuration = startup.loaded.values;
   configuration.builds.memory_bytes = CompileMemoryOf(configuration, UsableMemory());
+  configuration.builds.reservable_bytes = CompileMemoryOf(configuration, MemoryWithClients());
   const NotifySocket notify(startup.surroundings.Variable("NOTIFY_SOCKET"));
   const Result<std::vector<ListenOptions>> listen_options = ListenOptionsOf(configuration);
   if (!listen_options) return Refuse(listen_options.error(), kBadConfiguration);

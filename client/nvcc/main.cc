@@ -40,6 +40,7 @@
 #include "client/standin/module_id.h"
 #include "client/standin/process.h"
 #include "client/standin/real_tool.h"
+#include "client/standin/run_memory.h"
 
 namespace {
 
@@ -71,7 +72,9 @@ using cccl_cache::standin::Ending;
 using cccl_cache::standin::FitsEveryRun;
 using cccl_cache::standin::FreshDirectory;
 using cccl_cache::standin::OutputsAreOne;
+using cccl_cache::standin::Publish;
 using cccl_cache::standin::RealTool;
+using cccl_cache::standin::RunMemory;
 using cccl_cache::standin::SetTimes;
 using cccl_cache::standin::Words;
 using namespace cccl_cache::nvcc;  // NOLINT: the program's own
@@ -79,6 +82,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr char kName[] = "cccl-cache-nvcc";
 constexpr char kRecorder[] = "libcccl_cache_record.so";
+constexpr char kExec[] = "libcccl_cache_exec.so";
 constexpr std::chrono::milliseconds kPublish{2000};
 /// The longest wait for an equal run in another process: the default of the daemon's lease_limit.
 constexpr std::chrono::minutes kLongestWait{20};
@@ -98,6 +102,8 @@ struct Command {
   std::string directory;                  ///< the working directory
   std::optional<FreshDirectory> fresh;    ///< of the source, whose name is hidden in `digest`
   std::map<std::string, Digest> sources;  ///< by absolute name
+  /// Runs of one command line need about the same memory, also after an edit of the source.
+  cccl_cache::MemoryKind memory_kind{.tool = kName, .kind = {}};
 
   /// Returns the key of one of the results of a group, or of this user if `group` is empty. The
   /// command and the number must outlive it.
@@ -182,6 +188,11 @@ std::variant<Command, Refusal> ReadCommand(const RealTool& tool, const std::stri
   if (directory == nullptr) return Refusal{"no working directory"};
   command.directory = directory;
   free(directory);
+  Hasher kind;
+  kind.AppendValue("path", path);
+  kind.AppendValue("directory", command.directory);
+  for (const std::string& word : words) kind.AppendValue("word", word);
+  command.memory_kind.kind = kind.Finish().View();
   const std::string variables = ReadVariables(environ);
   command.fresh = FreshDirectoryOf(words, command.step);
   const auto needs_name = [&command](std::string_view text) {
@@ -330,12 +341,17 @@ std::optional<std::string> Encode(const Command& command, const Recording& recor
 
 /// Runs nvcc, and publishes the result if it can be kept. Otherwise the processes that wait for it
 /// run nvcc themselves.
-Served Make(const RealTool& tool, const Command& command, const UserCache& facts, Lease* lease,
-            char** arguments) {
+Served Make(const RealTool& tool, const Command& command, Client* client, const DepositKey& key,
+            const UserCache& facts, Lease* lease, char** arguments) {
   const std::string recorder = Recorder();
   const auto recording =
       recorder.empty() ? std::nullopt : Recording::Make(command.fresh.has_value());
-  const auto begin_ns = recording ? recording->Stamp() : std::nullopt;
+  if (!recording) return Reason::kNotServed;
+  // Under `run`, each step reserves its own memory.
+  const bool steps_reserve = Variable("LD_PRELOAD").find(kExec) != std::string_view::npos;
+  RunMemory memory =
+      steps_reserve ? RunMemory() : RunMemory(std::string(client->socket()), command.memory_kind);
+  const auto begin_ns = recording->Stamp();
   if (!begin_ns) return Reason::kNotServed;
   const Clock::time_point begin = Clock::now();
   std::optional<Ending> ending;
@@ -345,7 +361,7 @@ Served Make(const RealTool& tool, const Command& command, const UserCache& facts
     // grants no more leases, and their steps would wait for each other.
     const std::string wait(Variable(cccl_cache::interpose::kWaitVariable));
     setenv(cccl_cache::interpose::kWaitVariable, "0", 1);
-    ending = tool.Run(arguments, OutputsAreOne());
+    ending = memory.Run(tool, arguments, OutputsAreOne());
     // nvcc gets the former environment if it must be run once more.
     if (wait.empty()) {
       unsetenv(cccl_cache::interpose::kWaitVariable);
@@ -371,7 +387,7 @@ Served Make(const RealTool& tool, const Command& command, const UserCache& facts
   }
   if (contents) {
     facts.Remove(command.UnkeptFact());
-    const auto published = lease->Publish(*contents, kPublish);
+    const auto published = Publish(client, key, lease, *contents);
     if (!published.ok()) why = published.error().message;
   } else {
     lease->Fail();
@@ -407,7 +423,8 @@ std::optional<Served> ServeOf(const std::string& group, Client* client, const Re
       if (!removed.ok() || !*removed) break;
       asked = oldest->number;
     }
-    auto acquired = Ask(client, command.Key(group, asked), facts, most);
+    const DepositKey key = command.Key(group, asked);
+    auto acquired = Ask(client, key, facts, most);
     if (const auto* why = std::get_if<Reason>(&acquired)) {
       if (!unkept || *why != Reason::kTooSlow) return *why;
       cccl_cache::interpose::KeepRefusal(
@@ -416,8 +433,7 @@ std::optional<Served> ServeOf(const std::string& group, Client* client, const Re
     }
     Acquired& made = std::get<Acquired>(acquired);
     if (auto* lease = std::get_if<Lease>(&made)) {
-      if (!lease->held()) return Reason::kFull;
-      return Make(tool, command, facts, lease, arguments);
+      return Make(tool, command, client, key, facts, lease, arguments);
     }
     const auto& deposit = std::get<Deposit>(made);
     auto kept = KeptStep::Decode(deposit.contents());

@@ -25,6 +25,8 @@ constexpr std::chrono::seconds kLongestWait{120};
 /// If a failed request took longer than kNoWait, later runs do not ask the daemon for kRest.
 constexpr std::chrono::milliseconds kNoWait{100};
 constexpr std::chrono::seconds kRest{30};
+/// Limit for the publication of a result.
+constexpr std::chrono::milliseconds kPublish{2000};
 /// Limit for requests that the daemon answers immediately.
 constexpr std::chrono::milliseconds kLongestAnswer{1000};
 
@@ -132,10 +134,20 @@ DepositKey KeyOf(const std::string& identity, const ToolRun& run, const std::str
                      {"place", place}}};
 }
 
-std::variant<Acquired, interpose::Reason> Ask(Client* client, const DepositKey& key,
+Expected<Done> Publish(Client* client, const DepositKey& key, Lease* lease,
+                       std::string_view contents) {
+  if (lease->held()) return lease->Publish(contents, kPublish);
+  auto acquired = client->Acquire(key, kPublish);
+  Lease* const own = acquired.ok() ? std::get_if<Lease>(&*acquired) : nullptr;
+  if (own == nullptr || !own->held()) return Done{};
+  return own->Publish(contents, kPublish);
+}
+
+std::variant<Acquired, interpose::Reason> Ask(Client* client, DepositKey key,
                                               const UserCache& facts,
                                               std::optional<std::chrono::milliseconds> most) {
   using interpose::Reason;
+  key.released_at_limit = true;
   // The marker's name contains the boot id and the socket: several nodes, each with its own daemon,
   // may share this directory.
   const std::string hangs = "hangs-" + Sha256(BootId() + std::string(client->socket())).Hex();

@@ -43,12 +43,19 @@ struct KeptRun {
                                const std::string& inputs, const std::string& environment,
                                const std::string& place);
 
+/// Publishes the stored form of a run. If this process has no lease, because another process failed
+/// or the user has too many, asks for it once more. The result is lost if that fails. Returns an
+/// error if the daemon refuses the result.
+Expected<Done> Publish(Client* client, const DepositKey& key, Lease* lease,
+                       std::string_view contents);
+
 /// Asks the daemon for the stored run. Returns the run, or a lease to produce it, or the reason why
 /// the daemon gives neither. If another process is producing it, waits for up to `most`, or two
 /// minutes without it. If the daemon hangs, one run of this user waits for 1 s in each 30 s, and
-/// the others do not wait.
+/// the others do not wait. The lease is not held if the user has too many leases, or if the process
+/// that had it failed.
 [[nodiscard]] std::variant<Acquired, interpose::Reason> Ask(
-    Client* client, const DepositKey& key, const UserCache& facts,
+    Client* client, DepositKey key, const UserCache& facts,
     std::optional<std::chrono::milliseconds> most = interpose::RunWait());
 
 }  // namespace cccl_cache::standin

@@ -32,6 +32,7 @@
 #include "client/standin/module_id.h"
 #include "client/standin/process.h"
 #include "client/standin/real_tool.h"
+#include "client/standin/run_memory.h"
 
 namespace {
 
@@ -54,8 +55,6 @@ using cccl_cache::interpose::CountUncacheable;
 using cccl_cache::interpose::Reason;
 using cccl_cache::interpose::RunGroup;
 using namespace cccl_cache::standin;  // NOLINT: the program's own
-
-constexpr std::chrono::milliseconds kPublish{2000};
 
 /// Reads all files. Returns none if one is not a regular file or can't be read.
 std::optional<std::vector<std::string>> ReadFiles(const std::vector<std::string>& paths) {
@@ -147,11 +146,25 @@ void ServeVersion(const RealTool& tool, const RealTool::Stamp& stamp, const User
 /// The tool's status as from waitpid(), or the reason why the real tool must run without the cache.
 using Served = std::variant<int, Reason>;
 
+/// A run that the daemon does not answer with a stored output.
+struct Miss {
+  const RealTool& tool;
+  const RealTool::Stamp& stamp;
+  const ToolRun& run;
+  const std::string& inputs;
+  const DepositKey& key;
+  const Words& words;
+};
+
+std::optional<Ending> Run(const Miss& miss, const Client& client, char** arguments) {
+  return RunMemory(std::string(client.socket()), KindOf(miss.run)).Run(miss.tool, arguments);
+}
+
 /// Runs the tool and publishes its output in the daemon. If the output must not be stored, the
 /// processes that wait for it run the tool themselves.
-Served Make(const RealTool& tool, const RealTool::Stamp& stamp, const ToolRun& run,
-            const std::string& inputs, Lease* lease, const Words& words, char** arguments) {
-  auto ending = tool.Run(arguments);
+Served Make(const Miss& miss, Client* client, Lease* lease, char** arguments) {
+  const ToolRun& run = miss.run;
+  auto ending = Run(miss, *client, arguments);
   if (!ending) return Reason::kNotServed;
   std::optional<std::string> contents;
   if (ending->status == 0) {
@@ -160,12 +173,13 @@ Served Make(const RealTool& tool, const RealTool::Stamp& stamp, const ToolRun& r
     auto files = ReadFiles(run.outputs);
     const bool fits = !files || FitsEveryRun(run, *files);
     if (!fits) CountUncacheable("each run of cudafe++ makes another module id, which linkers see");
-    if (files && fits && DigestInputs(tool, run, words) == inputs && tool.IsStill(stamp)) {
+    if (files && fits && DigestInputs(miss.tool, run, miss.words) == miss.inputs &&
+        miss.tool.IsStill(miss.stamp)) {
       contents = KeptRun::Encode({*std::move(files), ending->out, ending->err}, run);
     }
   }
   if (contents) {
-    const auto published = lease->Publish(*contents, kPublish);
+    const auto published = Publish(client, miss.key, lease, *contents);
     if (!published.ok()) CountUncacheable(published.error().message);
   } else {
     lease->Fail();
@@ -174,10 +188,17 @@ Served Make(const RealTool& tool, const RealTool::Stamp& stamp, const ToolRun& r
   return ending->status;
 }
 
+/// Runs the tool while another process makes the same output, which this one may not wait for.
+Served MakeBeside(const Miss& miss, Client* client, CountedCall* call, char** arguments) {
+  call->Forward(Reason::kTooSlow);
+  const auto ending = Run(miss, *client, arguments);
+  return ending ? Served(ending->status) : Reason::kTooSlow;
+}
+
 /// Answers a run with the daemon's stored output. If there is none, runs the tool under the
 /// daemon's lease.
 Served Serve(const RealTool& tool, const UserCache& facts, const ToolRun& run, const Words& words,
-             char** arguments) {
+             CountedCall* call, char** arguments) {
   const Environment environment = ReadEnvironment(*run.tool, environ);
   const auto inputs = DigestInputs(tool, run, words);
   if (environment.writes_more || !inputs || !std::ranges::all_of(run.outputs, TakesFile)) {
@@ -197,8 +218,11 @@ Served Serve(const RealTool& tool, const UserCache& facts, const ToolRun& run, c
   if (!client.ok()) return Reason::kNoDaemon;
   DepositKey key = KeyOf(*identity, run, *inputs, environment.part_of_key, place);
   key.group = RunGroup();
+  const Miss miss{tool, *stamp, run, *inputs, key, words};
   auto acquired = Ask(&*client, key, facts);
-  if (const auto* why = std::get_if<Reason>(&acquired)) return *why;
+  if (const auto* why = std::get_if<Reason>(&acquired)) {
+    return *why == Reason::kTooSlow ? MakeBeside(miss, &*client, call, arguments) : Served(*why);
+  }
   Acquired& made = std::get<Acquired>(acquired);
   if (const auto* deposit = std::get_if<Deposit>(&made)) {
     const auto kept = KeptRun::Decode(deposit->contents(), run);
@@ -206,9 +230,7 @@ Served Serve(const RealTool& tool, const UserCache& facts, const ToolRun& run, c
     ++Counts().hits;
     return 0;
   }
-  Lease& lease = std::get<Lease>(made);
-  if (!lease.held()) return Reason::kFull;
-  return Make(tool, *stamp, run, *inputs, &lease, words, arguments);
+  return Make(miss, &*client, &std::get<Lease>(made), arguments);
 }
 
 /// Returns the tool with the other files that it uses. None if these are not known. The options of
@@ -233,7 +255,7 @@ void ServeCounted(const RealTool& tool, const Tool& known, const UserCache& fact
     auto run = ReadToolRun(known, words);
     if (run) run->fresh = FreshDirectoryOf(*run);
     const auto whole = run ? Whole(tool, words, &*run) : std::nullopt;
-    if (whole) served = Serve(*whole, facts, *run, words, arguments);
+    if (whole) served = Serve(*whole, facts, *run, words, &call, arguments);
     if (const auto* reason = std::get_if<Reason>(&served)) call.Forward(*reason);
   }
   if (const auto* status = std::get_if<int>(&served)) EndAs(*status);

@@ -8,6 +8,7 @@
 #include <sys/auxv.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -122,6 +123,7 @@ class TakenSignals {
 /// until the tool has ended. Other processes may hold the pipes for longer.
 void Relay(bool forwards, pid_t tool, TakenSignals* signals, Pipe* out, Pipe* err, Ending* ending) {
   std::vector<char> buffer(1 << 16);
+  rusage usage = {};
   const auto take = [&buffer, forwards](Pipe* pipe, int to, size_t most, std::string* all) {
     const ssize_t got = read(pipe->from.get(), buffer.data(), std::min(most, buffer.size()));
     if (got < 0 && errno == EINTR) return;
@@ -139,7 +141,8 @@ void Relay(bool forwards, pid_t tool, TakenSignals* signals, Pipe* out, Pipe* er
     if (ready[0].revents != 0) take(out, STDOUT_FILENO, buffer.size(), &ending->out);
     if (ready[1].revents != 0) take(err, STDERR_FILENO, buffer.size(), &ending->err);
     signals->Forward(tool);
-  } while (waitpid(tool, &ending->status, WNOHANG) != tool);
+  } while (wait4(tool, &ending->status, WNOHANG, &usage) != tool);
+  ending->peak_bytes = static_cast<uint64_t>(usage.ru_maxrss) << 10;
   const auto drain = [&take](Pipe* pipe, int to, std::string* all) {
     int left = 0;
     if (!pipe->from.valid() || ioctl(pipe->from.get(), FIONREAD, &left) != 0 || left < 0) return;
@@ -324,7 +327,7 @@ std::optional<Ending> RealTool::Start(bool forwards, char** arguments, bool join
   }
   out->to.Close();
   err->to.Close();
-  Ending ending{.status = 0, .out = {}, .err = {}, .joined = joined};
+  Ending ending{.status = 0, .out = {}, .err = {}, .joined = joined, .peak_bytes = 0};
   Relay(forwards, child, &signals, &*out, &*err, &ending);
   // The daemon gives this process's lease to a process that waits for it.
   if (signals.came() && ending.status != 0) EndAs(ending.status);

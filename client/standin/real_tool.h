@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -17,7 +18,8 @@ struct Ending {
   int status = 0;  ///< as from waitpid()
   std::string out;
   std::string err;
-  bool joined = false;  ///< whether `out` has both outputs, in their order
+  bool joined = false;      ///< whether `out` has both outputs, in their order
+  uint64_t peak_bytes = 0;  ///< largest resident memory of one of its processes
 };
 
 /// Returns whether this process's output and errors go to one file, such as one pipe.

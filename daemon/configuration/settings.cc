@@ -119,7 +119,9 @@ constexpr std::array kSettings = {
         "worker_memory_limit", "memory limit of one compile"),
     One<SizeOrAutoFormat, &C::compile_memory_limit>(
         "compile_memory_limit",
-        "expected memory of running compiles, above which others wait; 0: no limit"),
+        "expected memory of running compiles and of clients' steps of nvcc, above which others "
+        "wait; "
+        "0: no limit"),
     One<SizeOrZeroFormat, &C::builds, &BuildLimits::preamble_bytes>(
         "pch_memory_limit", "memory for precompiled headers; 0: off"),
     One<DurationFormat, &C::builds, &BuildLimits::remember_failures>(

@@ -54,9 +54,12 @@ bool HasMemory(const std::string& controllers) {
   return ("," + controllers + ",").find(",memory,") != std::string::npos;
 }
 
-}  // namespace
+/// Returns the group above a service of systemd; for another group, the group itself.
+std::string WithoutService(const std::string& group) {
+  return group.ends_with(".service") ? group.substr(0, group.rfind('/')) : group;
+}
 
-uint64_t UsableMemory(const std::string& root) {
+uint64_t LeastMemory(const std::string& root, bool with_service) {
   const std::optional<uint64_t> machine = MemoryOfMachine(root);
   if (!machine) return 0;
   uint64_t least = *machine;
@@ -67,7 +70,8 @@ uint64_t UsableMemory(const std::string& root) {
     const size_t second = line.find(':', first + 1);
     if (second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1);
-    const std::string group = line.substr(second + 1);
+    std::string group = line.substr(second + 1);
+    if (!with_service) group = WithoutService(group);
     if (controllers.empty()) least = std::min(least, LimitOfGroups(root + "/sys/fs/cgroup", group));
     if (HasMemory(controllers)) {
       least = std::min(least, LimitOfGroups(root + "/sys/fs/cgroup/memory", group));
@@ -75,5 +79,11 @@ uint64_t UsableMemory(const std::string& root) {
   }
   return least;
 }
+
+}  // namespace
+
+uint64_t UsableMemory(const std::string& root) { return LeastMemory(root, true); }
+
+uint64_t MemoryWithClients(const std::string& root) { return LeastMemory(root, false); }
 
 }  // namespace cccl_cache::daemon

@@ -46,6 +46,7 @@ struct ServerOptions {
 /// The objects that produce the responses. All references must outlive the server.
 struct ServerSources {
   Builder& builder;
+  FairQueue& queue;
   Budget& budget;  ///< for ServerOptions::limits; must outlive all builds of `builder`
   Deposits& deposits;
   Toolchains& toolchains;

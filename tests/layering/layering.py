@@ -77,6 +77,7 @@ LAYERS = {
     "client/interpose": ("client/include/", "client/src/transport/", "client/src/calls/file_digest.h"),
     "client/standin": (
         "client/interpose/group.h", "client/interpose/report.h", "client/interpose/wait.h", "client/src/calls/file_digest.h",
+        "client/src/calls/reservation.h",
     ),
     "client/nvcc": (
         "client/interpose/exec_words.h", "client/interpose/group.h", "client/interpose/report.h", "client/interpose/wait.h",

@@ -1,7 +1,8 @@
 /* SPDX-FileCopyrightText: the cccl-cached authors
  * SPDX-License-Identifier: Apache-2.0 */
-/* A tool whose runs are counted: adds a line to $COUNTED, waits at the gate $GATE, does as $ENDS says
- * ("fail", "signal"), or becomes $REAL. A copy with more bytes at its end is another tool. */
+/* A tool whose runs are counted: adds a line to $COUNTED, uses $ALLOCATE MiB of memory, waits at
+ * the gate $GATE, does as $ENDS says ("fail", "signal"), or becomes $REAL. A copy with more bytes
+ * at its end is another tool. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,6 +15,12 @@ int main(int count, char** arguments) {
   const int counted = open(getenv("COUNTED"), O_WRONLY | O_CREAT | O_APPEND, 0666);
   dprintf(counted, "%d\n", (int)getpid());
   close(counted);
+  const char* allocate = getenv("ALLOCATE");
+  if (allocate != NULL) {
+    const size_t bytes = (size_t)atoi(allocate) << 20;
+    volatile char* const memory = malloc(bytes);
+    for (size_t i = 0; i < bytes; i += 4096) memory[i] = 1;
+  }
   const char* gate = getenv("GATE");
   if (gate != NULL) {
     char byte;

@@ -28,6 +28,7 @@ struct DepositKey {
   std::string name_space{};
   std::vector<DepositField> fields{};
   std::string group{};
+  bool released_at_limit = false;
 };
 
 namespace c {
@@ -40,7 +41,8 @@ class GivenKey {
     for (const DepositField& field : key.fields) {
       fields_.push_back({Bytes(field.name), Bytes(field.value)});
     }
-    key_ = {sizeof(key_), Bytes(key.name_space), fields_.data(), fields_.size(), Bytes(key.group)};
+    key_ = {sizeof(key_),   Bytes(key.name_space), fields_.data(),
+            fields_.size(), Bytes(key.group),      key.released_at_limit ? 1 : 0};
   }
   GivenKey(const GivenKey&) = delete;
   GivenKey& operator=(const GivenKey&) = delete;

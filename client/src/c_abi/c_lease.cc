@@ -50,6 +50,7 @@ Expected<DepositQuestion> QuestionOf(const cccl_cache_deposit_key& key) {
     if (!gid.ok()) return gid.error();
     question.gid = *gid;
   }
+  question.released_at_limit = key.released_at_limit != 0;
   return question;
 }
 

@@ -26,6 +26,7 @@ struct DepositQuestion {
   std::string_view name_space;
   std::vector<Field> fields;
   std::optional<uint32_t> gid;
+  bool released_at_limit = false;
 };
 
 struct FoundDeposit {
@@ -33,8 +34,9 @@ struct FoundDeposit {
   std::string contents;
 };
 
-/// The result of an acquire if the client with the lease failed. This caller makes the contents
-/// without a lease and can't publish them.
+/// The result of an acquire if the client with the lease failed, or at the limit of leases
+/// (DepositQuestion::released_at_limit). This caller makes the contents without a lease and can't
+/// publish them.
 struct ReleasedLease {
   std::string key;
 };

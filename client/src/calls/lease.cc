@@ -2,12 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/src/calls/lease.h"
 
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <cstdint>
 #include <utility>
 
@@ -122,85 +118,44 @@ const ByteChain* DepositConversation::Next() {
 
 HeldLease::HeldLease(OpenCall open, std::unique_ptr<DepositConversation> conversation,
                      std::string socket)
-    : conversation_(std::move(conversation)), open_(std::move(open)), socket_(std::move(socket)) {
-  int ends[2];
-  const bool paired = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0;
-  if (paired) {
-    wake_ = VerifiedDescriptor(FileDescriptor(ends[0]));
-    woken_ = VerifiedDescriptor(FileDescriptor(ends[1]));
-  }
-  // The thread blocks all signals, because the program's signal handlers must not run on it.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  // If there is no thread, no heartbeats are sent, and the daemon ends the lease after a time.
-  has_thread_ = paired && pthread_create(&thread_, nullptr, RunThread, this) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-}
+    : conversation_(std::move(conversation)),
+      held_(std::move(open), conversation_->heartbeat(),
+            [talk = conversation_.get()] { talk->SayHeartbeat(); }),
+      socket_(std::move(socket)) {}
 
 HeldLease::~HeldLease() { Abandon(); }
 
-bool HeldLease::held() const { return !over_ && !ended_ && owner_.IsThis(); }
-
-void* HeldLease::RunThread(void* self) {
-  static_cast<HeldLease*>(self)->KeepAlive();
-  return nullptr;
-}
-
-void HeldLease::KeepAlive() {
-  Call* call = open_.call.get();
-  open_.connection->Recheck();  // other code of the program may have closed the socket since the
-                                // thread began
-  while (!stop_ && !call->ended()) {
-    const Deadline next = Deadline::After(conversation_->heartbeat());
-    // woken_ becomes readable when wake_ is shut down. It is also readable if the program has
-    // closed wake_. In that case it is not polled, because poll would always return at once.
-    const auto wake = [this] { return wake_.Get() >= 0 ? woken_.Get() : -1; };
-    while (!stop_ && !call->ended() && open_.connection->Turn(call, next, wake())) {
-    }
-    conversation_->SayHeartbeat();
-  }
-  if (call->ended()) ended_ = true;
-}
-
-void HeldLease::StopThread() {
-  if (!std::exchange(has_thread_, false)) return;
-  stop_ = true;
-  // If the program has closed wake_, it can't be shut down. The thread then ends at its next
-  // heartbeat.
-  if (const int wake = wake_.Get(); wake >= 0) shutdown(wake, SHUT_RDWR);
-  pthread_join(thread_, nullptr);
-}
+bool HeldLease::held() const { return !over_ && held_.alive(); }
 
 void HeldLease::Converse(const Deadline& deadline) {
-  Call* call = open_.call.get();
-  open_.connection->Recheck();
+  Call* call = &held_.call();
+  Connection& connection = held_.connection();
+  connection.Recheck();
   while (!call->ended()) {
-    if (!open_.connection->Turn(call, deadline)) call->End(CallEnd::kDeadline);
+    if (!connection.Turn(call, deadline)) call->End(CallEnd::kDeadline);
   }
-  open_.connection->Finish(call);
+  connection.Finish(call);
 }
 
 Expected<Done> HeldLease::Publish(std::string_view contents, Deadline deadline) {
-  if (!owner_.IsThis()) {
+  if (!held_.owned()) {
     return Error{CCCL_CACHE_LEASE_LOST,
                  "the lease is held by the process that forked this one: acquire it here"};
   }
   if (over_.exchange(true)) {
     return Error{CCCL_CACHE_LEASE_LOST, "the lease was published or abandoned before"};
   }
-  StopThread();
-  const bool said = !open_.call->ended();
+  held_.StopThread();
+  const bool said = !held_.call().ended();
   conversation_->SayPublication(contents);
   Converse(deadline);
   return Outcome(said);
 }
 
 Expected<Done> HeldLease::Outcome(bool said) const {
-  switch (open_.call->end()) {
+  switch (held_.call().end()) {
     case CallEnd::kAnswered:
-      if (!open_.call->status().ok()) return open_.call->status().ToError();
+      if (!held_.call().status().ok()) return held_.call().status().ToError();
       if (conversation_->published()) return Done{};
       [[fallthrough]];
     case CallEnd::kMalformed:
@@ -220,8 +175,8 @@ Expected<Done> HeldLease::Outcome(bool said) const {
 }
 
 void HeldLease::GiveUp(bool failed) {
-  if (!owner_.IsThis() || over_.exchange(true)) return;
-  StopThread();
+  if (!held_.owned() || over_.exchange(true)) return;
+  held_.StopThread();
   conversation_->SayAbandonment(failed);
   Converse(Deadline::After(kFarewell));
 }

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <pthread.h>
-
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -11,9 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "base/files/verified_descriptor.h"
-#include "base/owner_process.h"
 #include "cccl_cache/expected.h"
+#include "client/src/calls/held_call.h"
 #include "client/src/transport/byte_chain.h"
 #include "client/src/transport/call.h"
 #include "client/src/transport/channel.h"
@@ -75,8 +72,8 @@ class DepositConversation final : public MessageSink, public MessageSource {
   ByteChain message_;  ///< the message that is being sent
 };
 
-/// A lease that this process holds. It owns the connection of the Acquire call, and a thread that
-/// sends heartbeats over it. A forked child does not hold the lease. Only held() is thread-safe.
+/// A lease that this process holds: its Acquire call, whose thread sends heartbeats. A forked child
+/// does not hold the lease. Only held() is thread-safe.
 class HeldLease {
  public:
   /// `open` is the Acquire call, which continues. `conversation` has its messages.
@@ -101,9 +98,6 @@ class HeldLease {
 
  private:
   void GiveUp(bool failed);
-  static void* RunThread(void* self);
-  void KeepAlive();
-  void StopThread();
   /// Sends and receives until the call has ended or the deadline has passed.
   void Converse(const Deadline& deadline);
   /// Returns the result of Publish after the end of the call. `said`: whether the call was still
@@ -111,17 +105,9 @@ class HeldLease {
   [[nodiscard]] Expected<Done> Outcome(bool said) const;
 
   const std::unique_ptr<DepositConversation> conversation_;
-  const OpenCall open_;
+  HeldCall held_;  ///< uses the conversation
   const std::string socket_;
-  const OwnerProcess owner_;
-  // A pair of sockets, because VerifiedDescriptor can't tell one eventfd from another.
-  VerifiedDescriptor wake_;   ///< shut down to wake the thread
-  VerifiedDescriptor woken_;  ///< the other end, which the thread polls
-  pthread_t thread_{};
-  bool has_thread_ = false;
   std::atomic<bool> over_{false};  ///< whether the lease was published or abandoned
-  std::atomic<bool> stop_{false};
-  std::atomic<bool> ended_{false};  ///< whether the daemon has ended the call
 };
 
 }  // namespace cccl_cache

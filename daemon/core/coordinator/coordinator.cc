@@ -55,7 +55,7 @@ BuildCoordinator::BuildCoordinator(Parts parts, const BuildLimits& limits)
                 {limits.slots, limits.queued_per_uid, limits.queued},
                 limits.shadow_check_every,
                 {.bytes = limits.preamble_bytes},
-                limits.memory_bytes},
+                {limits.memory_bytes, limits.reservable_bytes}},
                [this](BuildPtr build) {
                  build->StartAgain();
                  Advance(std::move(build));
@@ -501,6 +501,7 @@ void BuildCoordinator::ExplainKey(const DigestPrefix& key, const Peer& peer, Exp
 
 void BuildCoordinator::Drain(std::chrono::milliseconds deadline) {
   stopping_ = true;
+  flights_.queue().StopReserving();
   table_.WaitUntilIdle(deadline);
 }
 

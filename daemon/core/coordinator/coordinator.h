@@ -87,6 +87,9 @@ class BuildCoordinator final : public Builder {
   /// Returns the waiting and running builds that this peer may see.
   [[nodiscard]] BuildActivity Activity(const Peer& peer) const { return flights_.Activity(peer); }
 
+  /// Returns the queue in which reservations of memory wait, too. It lives as long as the
+  /// coordinator.
+  [[nodiscard]] FairQueue& queue() { return flights_.queue(); }
   /// Returns the cache of builds. It lives as long as the coordinator.
   [[nodiscard]] BuildCache& cache() { return cache_; }
 

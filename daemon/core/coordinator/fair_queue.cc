@@ -17,6 +17,9 @@ namespace {
 // becomes free within this time.
 constexpr std::chrono::milliseconds kRetryQueued{500};
 
+/// Items with this number or a higher one are reservations.
+constexpr uint64_t kReservations = uint64_t{1} << 63;
+
 /// Returns whether any of the accounts is a user of the node.
 bool HasUser(const std::vector<Account>& accounts) {
   return !std::ranges::all_of(accounts, &Account::IsContainers);
@@ -41,8 +44,8 @@ FairQueue::FairQueue(const Bounds& bounds, Run run, CompileMemory* memory,
                      std::function<void()> make_room)
     : bounds_(bounds), run_(std::move(run)), memory_(memory), make_room_(std::move(make_room)) {
   // One thread for each item that may run at once: items with a slot, and parked items, which have
-  // none.
-  const size_t most = bounds_.slots + bounds_.relief_slots + bounds_.parked;
+  // none. One more grants reservations meanwhile.
+  const size_t most = bounds_.slots + bounds_.relief_slots + bounds_.parked + 1;
   threads_.reserve(most + 1);
   for (size_t i = 0; i < most; ++i) {
     threads_.emplace_back([this](std::stop_token stop) { Serve(stop); });
@@ -64,45 +67,101 @@ Status FairQueue::Add(uint64_t item, Account account, BuildPriority priority,
       Raise(item, account, priority);
       return Ok{};
     }
-    const auto line = lines_.find(account);
-    const size_t mine = line == lines_.end() ? 0 : line->second.items.size();
-    if (mine >= bounds_.per_uid) {
-      if (known) return Ok{};
-      return Error{
-          ErrorCode::kOverloaded,
-          fmt::format("{} already; to let more wait, raise queue_limit_per_uid in the "
-                      "daemon's configuration",
-                      bounds_.per_uid == 1
-                          ? fmt::format("1 build of {} waits", account.Name())
-                          : fmt::format("{} builds of {} wait", bounds_.per_uid, account.Name())),
-          kRetryQueued};
-    }
-    const Allowance allowance{bounds_.per_uid, bounds_.total};
-    const HeldInAll held{waiting_.size(), waiting_in_containers_};
-    if (!known && mine >= allowance.Most(account, mine, held)) {
-      return Error{ErrorCode::kOverloaded,
-                   fmt::format("{} of at most {} builds wait already; to let more wait, raise "
-                               "queue_limit in the daemon's configuration",
-                               waiting_.size(), bounds_.total),
-                   kRetryQueued};
-    }
-    if (line == lines_.end()) {
-      rotation_.push_back(account);
-      lines_[account].last_turn = turns_;
-      for (const uint64_t group : account.way()) {
-        ++groups_.try_emplace(group, Group{0, turns_}).first->second.lines;
-      }
-    }
-    Line& own = lines_[account];
-    const Place place = PlaceOf(++own.last_number, priority);
-    waiting_[item].lines.emplace(account, place);
-    AddTo(own, place, {item, kind});
-    if (account.IsContainers()) ++waiting_in_containers_;
+    const Status room = CheckRoom(account, !known);
+    // The item keeps its place in the other queues.
+    if (!room) return known ? Status(Ok{}) : room;
+    AddTo(account, item, priority, kind);
     ++changes_;
   }
   added_.NotifyOne();
   changed_.NotifyOne();
   return Ok{};
+}
+
+Status FairQueue::CheckRoom(Account account, bool is_new) const {
+  const auto line = lines_.find(account);
+  const size_t mine = line == lines_.end() ? 0 : line->second.size();
+  if (mine >= bounds_.per_uid) {
+    return Error{
+        ErrorCode::kOverloaded,
+        fmt::format("{} already; to let more wait, raise queue_limit_per_uid in the "
+                    "daemon's configuration",
+                    bounds_.per_uid == 1
+                        ? fmt::format("1 build of {} waits", account.Name())
+                        : fmt::format("{} builds of {} wait", bounds_.per_uid, account.Name())),
+        kRetryQueued};
+  }
+  const Allowance allowance{bounds_.per_uid, bounds_.total};
+  const HeldInAll held{waiting_.size(), waiting_in_containers_};
+  if (is_new && mine >= allowance.Most(account, mine, held)) {
+    return Error{ErrorCode::kOverloaded,
+                 fmt::format("{} of at most {} builds wait already; to let more wait, raise "
+                             "queue_limit in the daemon's configuration",
+                             waiting_.size(), bounds_.total),
+                 kRetryQueued};
+  }
+  return Ok{};
+}
+
+void FairQueue::AddTo(Account account, uint64_t item, BuildPriority priority,
+                      const CompileMemory::Kind& kind) {
+  const auto [line, is_new] = lines_.try_emplace(account);
+  Line& own = line->second;
+  if (is_new) {
+    rotation_.push_back(account);
+    own.last_turn = turns_;
+    for (const uint64_t group : account.way()) {
+      ++groups_.try_emplace(group, Group{0, turns_}).first->second.lines;
+    }
+  }
+  Waiting& waiting = waiting_[item];
+  if (!waiting.reserves() && own.items.empty()) own.since = Clock::now();
+  const Place place = PlaceOf(++own.last_number, priority);
+  waiting.lines.emplace(account, place);
+  if (waiting.reserves()) {
+    own.reservations.emplace(place, Entry{item, kind});
+  } else {
+    AddTo(own, place, {item, kind});
+  }
+  if (account.IsContainers()) ++waiting_in_containers_;
+}
+
+Result<uint64_t> FairQueue::Reserve(const CompileMemory::Kind& kind, Reserved reserved) {
+  uint64_t item = 0;
+  {
+    const MutexLock lock(mutex_);
+    if (!grants_) return Error{ErrorCode::kUnavailable, "cccl-cached is stopping"};
+    if (const Status room = CheckRoom(kind.account, true); !room) return room.error();
+    item = kReservations + ++last_reservation_;
+    waiting_[item].reserved = std::move(reserved);
+    AddTo(kind.account, item, BuildPriority::kNormal, kind);
+    ++reserving_;
+    ++changes_;
+  }
+  added_.NotifyOne();
+  changed_.NotifyOne();
+  return item;
+}
+
+void FairQueue::NotePeak(const CompileMemory::Kind& kind, uint64_t peak_bytes) {
+  if (memory_ == nullptr) return;
+  memory_->NotePeak(kind, peak_bytes);
+  MemoryFreed();  // a smaller estimate may fit now
+}
+
+void FairQueue::StopReserving() {
+  std::vector<Reserved> told;
+  {
+    const MutexLock lock(mutex_);
+    grants_ = false;
+    for (auto item = waiting_.lower_bound(kReservations); item != waiting_.end();) {
+      const auto next = std::next(item);
+      told.push_back(item->second.TakeReserved());
+      RemoveFromLines(item);
+      item = next;
+    }
+  }
+  for (const Reserved& tell : told) tell(nullptr);
 }
 
 FairQueue::Place FairQueue::PlaceOf(uint64_t number, BuildPriority priority) const {
@@ -133,9 +192,13 @@ void FairQueue::Raise(uint64_t item, Account account, BuildPriority priority) {
 void FairQueue::RemoveFromLines(std::map<uint64_t, Waiting>::iterator item) {
   for (const auto& [account, place] : item->second.lines) {
     const auto line = lines_.find(account);
-    RemoveFrom(line->second, place);
+    if (item->second.reserves()) {
+      line->second.reservations.erase(place);
+    } else {
+      RemoveFrom(line->second, place);
+    }
     if (account.IsContainers()) --waiting_in_containers_;
-    if (!line->second.items.empty()) continue;
+    if (line->second.size() > 0) continue;
     for (const uint64_t group : line->first.way()) {
       if (--groups_.at(group).lines == 0) groups_.erase(group);
     }
@@ -146,13 +209,16 @@ void FairQueue::RemoveFromLines(std::map<uint64_t, Waiting>::iterator item) {
     lacking_.remove(item->first);
     memory_->EndWait();
   }
+  if (item->second.reserves()) --reserving_;
   waiting_.erase(item);
 }
 
 bool FairQueue::Remove(uint64_t item) {
+  Reserved dropped;  // declared before the lock, so destroyed after the unlock
   const MutexLock lock(mutex_);
   const auto found = waiting_.find(item);
   if (found == waiting_.end()) return false;
+  if (found->second.reserves()) dropped = found->second.TakeReserved();
   RemoveFromLines(found);
   added_.NotifyOne();  // for an item that let this item go first
   return true;
@@ -160,7 +226,7 @@ bool FairQueue::Remove(uint64_t item) {
 
 size_t FairQueue::waiting() const {
   const MutexLock lock(mutex_);
-  return waiting_.size();
+  return waiting_.size() - reserving_;
 }
 
 size_t FairQueue::running() const {
@@ -172,12 +238,14 @@ void FairQueue::Describe(std::optional<Account> only, BuildActivity* activity) c
   const MutexLock lock(mutex_);
   activity->slots = bounds_.slots;
   activity->running = running_.size();
-  activity->queued = waiting_.size();
+  activity->queued = waiting_.size() - reserving_;
   std::map<Account, AccountActivity> accounts;
   const auto of = [&accounts](Account account) -> AccountActivity& {
     return accounts.emplace(account, AccountActivity{account}).first->second;
   };
-  for (const auto& [account, line] : lines_) of(account).queued = line.items.size();
+  for (const auto& [account, line] : lines_) {
+    if (!line.items.empty()) of(account).queued = line.items.size();
+  }
   for (const auto& [account, count] : running_of_) of(account).running = count;
   for (const auto& [account, counts] : accounts) {
     if (!only || *only == account) activity->accounts.push_back(counts);
@@ -185,8 +253,9 @@ void FairQueue::Describe(std::optional<Account> only, BuildActivity* activity) c
 }
 
 std::vector<Account> FairQueue::Ready() const {
-  const auto may_start = [this](Account account)
-                             REQUIRES(mutex_) { return MayTakeFreeSlot(account); };
+  const auto may_start = [this](Account account) REQUIRES(mutex_) {
+    return !lines_.at(account).items.empty() && MayTakeFreeSlot(account);
+  };
   std::vector<Account> all;
   std::ranges::copy_if(rotation_, std::back_inserter(all), may_start);
   std::vector<Account> ready;
@@ -201,13 +270,22 @@ std::vector<Account> FairQueue::Ready() const {
   return ready;
 }
 
+FairQueue::Accounts FairQueue::Reserving() const {
+  Accounts reserving;
+  if (reserving_ == 0) return reserving;
+  std::ranges::copy_if(rotation_, std::back_inserter(reserving),
+                       [this](Account account)
+                           REQUIRES(mutex_) { return !lines_.at(account).reservations.empty(); });
+  return reserving;
+}
+
 Account FairQueue::FirstOf(const std::vector<Account>& ready) const {
   const auto user = std::ranges::find_if_not(ready, &Account::IsContainers);
   if (user != ready.end() && (user == ready.begin() || containers_had_last_turn_)) {
     return *std::ranges::min_element(
         user, ready.end(), {}, [this](Account account) REQUIRES(mutex_) {
-          return std::pair(account.IsContainers(),
-                           !lacking_.empty() && running_of_.contains(account));
+          const bool runs = running_of_.contains(account) || reserved_of_.contains(account);
+          return std::pair(account.IsContainers(), !lacking_.empty() && runs);
         });
   }
   std::vector<Account> containers;
@@ -231,20 +309,78 @@ void FairQueue::Take(uint64_t item, Account account) {
   RemoveFromLines(waiting_.find(item));
 }
 
-void FairQueue::RunNow(Turn turn) {
-  const Account account = turn.account;
-  Take(turn.item, account);
+void FairQueue::Take(const Turn& turn) {
+  Take(turn.item, turn.account);
   if (turn.memory != nullptr && turn.memory->is_shared()) {
     for (const uint64_t item : lacking_) {
       Waiting& passed = waiting_.at(item);
       if (IsFirstLacking(passed)) ++*passed.passed_by;
     }
   }
+}
+
+void FairQueue::MoveBack(Account account) {
+  const auto place = std::ranges::find(rotation_, account);
+  if (place != rotation_.end()) rotation_.splice(rotation_.end(), rotation_, place);
+}
+
+void FairQueue::Grant(Turn turn) {
+  Reserved reserved = waiting_.at(turn.item).TakeReserved();
+  Take(turn);
+  auto granted =
+      std::make_unique<Reservation>(*this, turn.item, turn.account, std::move(turn.memory));
+  reservations_.emplace(turn.item, granted.get());
+  ++reserved_of_[turn.account];
+  ++changes_;
+  changed_.NotifyOne();
+  mutex_.unlock();
+  reserved(std::move(granted));
+  reserved = nullptr;
+  mutex_.lock();
+}
+
+void FairQueue::EndReservation(Reservation* reservation) {
+  const MutexLock lock(mutex_);
+  reservation->memory_ = nullptr;
+  reservations_.erase(reservation->number_);
+  const auto held = reserved_of_.find(reservation->account_);
+  if (--held->second == 0) {
+    reserved_of_.erase(held);
+    MoveBack(reservation->account_);
+  }
+  if (!lacking_.empty()) added_.NotifyOne();
+}
+
+FairQueue::Clock::time_point FairQueue::EndLongReservations() {
+  const Clock::time_point now = Clock::now();
+  Clock::time_point next = now + std::chrono::hours(1);
+  if (lacking_.empty()) return next;
+  for (const auto& [number, reservation] : reservations_) {
+    const bool others_lack = std::ranges::any_of(
+        lacking_, [&, account = reservation->account_](uint64_t item)
+                      REQUIRES(mutex_) { return !waiting_.at(item).lines.contains(account); });
+    if (!others_lack || reservation->memory_ == nullptr) continue;
+    const auto due = reservation->since_ + bounds_.reserved_for;
+    if (due > now) {
+      next = std::min(next, due);
+    } else {
+      reservation->memory_ = nullptr;
+      added_.NotifyOne();
+    }
+  }
+  return next;
+}
+
+void FairQueue::RunNow(Turn turn) {
+  const Account account = turn.account;
+  Take(turn);
   const auto running =
       running_.insert(running_.end(), Running{turn.item, account, *turn.busy, turn.memory.get()});
   running->waits = std::make_shared<Waits>(*this, *running);
   turn.busy->Add(account, 1);
-  if (!waiting_.empty() && busy_slots_.in_all < bounds_.slots) added_.NotifyOne();
+  if (reserving_ > 0 || (!waiting_.empty() && busy_slots_.in_all < bounds_.slots)) {
+    added_.NotifyOne();
+  }
   ++running_of_[account];
   ++changes_;
   changed_.NotifyOne();
@@ -258,8 +394,7 @@ void FairQueue::RunNow(Turn turn) {
   running_.erase(running);
   if (--running_of_[account] == 0) {
     running_of_.erase(account);
-    const auto place = std::ranges::find(rotation_, account);
-    if (place != rotation_.end()) rotation_.splice(rotation_.end(), rotation_, place);
+    MoveBack(account);
   }
   ++changes_;
   changed_.NotifyOne();
@@ -363,7 +498,9 @@ void FairQueue::MemoryFreed() {
 std::optional<FairQueue::Turn> FairQueue::Try(const Entry& entry, Account account, bool may_share,
                                               HeldInAll* busy) {
   if (memory_ == nullptr) return Turn{entry.item, account, busy, nullptr};
-  auto memory = memory_->TryStart(entry.kind, may_share);
+  using Use = CompileMemory::Use;
+  auto memory =
+      memory_->TryStart(entry.kind, may_share, busy == nullptr ? Use::kReservation : Use::kCompile);
   if (memory != nullptr) return Turn{entry.item, account, busy, std::move(memory)};
   std::optional<size_t>& passed_by = waiting_.at(entry.item).passed_by;
   if (passed_by) return std::nullopt;
@@ -378,7 +515,7 @@ std::optional<FairQueue::Turn> FairQueue::Try(const Entry& entry, Account accoun
 
 std::optional<FairQueue::Turn> FairQueue::Try(Account account, bool may_share, HeldInAll* busy) {
   size_t passed = 0;
-  for (const auto& [place, entry] : lines_.at(account).items) {
+  for (const auto& [place, entry] : lines_.at(account).Of(busy == nullptr)) {
     if (auto turn = Try(entry, account, may_share, busy)) return turn;
     if (++passed == kMaxPassedBy) break;
   }
@@ -386,9 +523,9 @@ std::optional<FairQueue::Turn> FairQueue::Try(Account account, bool may_share, H
 }
 
 bool FairQueue::IsFirstLacking(const Waiting& waiting) const {
-  return std::ranges::any_of(waiting.lines, [this](const auto& place_in) REQUIRES(mutex_) {
+  return std::ranges::any_of(waiting.lines, [&](const auto& place_in) REQUIRES(mutex_) {
     const auto& [account, place] = place_in;
-    const std::map<Place, Entry>& items = lines_.at(account).items;
+    const std::map<Place, Entry>& items = lines_.at(account).Of(waiting.reserves());
     return std::none_of(items.begin(), items.find(place),
                         [this](const auto& before) REQUIRES(mutex_) {
                           return waiting_.at(before.second.item).passed_by.has_value();
@@ -396,42 +533,58 @@ bool FairQueue::IsFirstLacking(const Waiting& waiting) const {
   });
 }
 
-std::optional<uint64_t> FairQueue::Overdue(const std::vector<Account>& ready) const {
-  const bool containers_yield = containers_had_last_turn_ && HasUser(ready);
+std::optional<uint64_t> FairQueue::Overdue(const Accounts& ready, const Accounts& reserving) const {
   for (const uint64_t item : lacking_) {
     const Waiting& waiting = waiting_.at(item);
+    const Accounts& may_start = waiting.reserves() ? reserving : ready;
+    const bool containers_yield = containers_had_last_turn_ && HasUser(may_start);
     for (const auto& [account, place] : waiting.lines) {
       const uint64_t most =
           place.priority == BuildPriority::kWarmUp ? bounds_.turns_of_others : kMaxPassedBy;
       if (*waiting.passed_by < most) continue;
       if (containers_yield && account.IsContainers()) continue;
-      if (std::ranges::count(ready, account) > 0) return item;
+      if (std::ranges::count(may_start, account) > 0) return item;
     }
   }
   return std::nullopt;
 }
 
+std::optional<FairQueue::Turn> FairQueue::TryOverdue(uint64_t item, const Accounts& ready,
+                                                     HeldInAll* busy) {
+  const Waiting& waiting = waiting_.at(item);
+  for (const auto& [account, place] : waiting.lines) {
+    if (std::ranges::count(ready, account) == 0) continue;
+    const Entry& entry = lines_.at(account).Of(waiting.reserves()).at(place);
+    if (auto turn = Try(entry, account, true, busy)) return turn;
+  }
+  return std::nullopt;
+}
+
+std::optional<FairQueue::Turn> FairQueue::Try(Accounts ready, bool may_share, HeldInAll* busy) {
+  while (!ready.empty()) {
+    const Account next = FirstOf(ready);
+    if (auto turn = Try(next, may_share, busy)) return turn;
+    std::erase(ready, next);
+  }
+  return std::nullopt;
+}
+
 std::optional<FairQueue::Turn> FairQueue::NextTurn() {
-  std::vector<Account> ready = Ready();
-  const std::optional<uint64_t> overdue = Overdue(ready);
+  Accounts ready = Ready();
+  const Accounts reserving = Reserving();
+  const std::optional<uint64_t> overdue = Overdue(ready, reserving);
   HeldInAll* busy = &busy_slots_;
   if (busy_slots_.in_all >= bounds_.slots) {
     busy = &busy_relief_slots_;
     ready = Relieved().accounts;
   }
   if (overdue) {
-    for (const auto& [account, place] : waiting_.at(*overdue).lines) {
-      if (std::ranges::count(ready, account) == 0) continue;
-      const Entry& entry = lines_.at(account).items.at(place);
-      if (auto turn = Try(entry, account, true, busy)) return turn;
-    }
+    auto turn = waiting_.at(*overdue).reserves() ? TryOverdue(*overdue, reserving, nullptr)
+                                                 : TryOverdue(*overdue, ready, busy);
+    if (turn) return turn;
   }
-  while (!ready.empty()) {
-    const Account next = FirstOf(ready);
-    if (auto turn = Try(next, !overdue, busy)) return turn;
-    std::erase(ready, next);
-  }
-  return std::nullopt;
+  if (auto turn = Try(ready, !overdue, busy)) return turn;
+  return Try(reserving, !overdue, nullptr);
 }
 
 void FairQueue::Serve(std::stop_token stop) {
@@ -442,7 +595,8 @@ void FairQueue::Serve(std::stop_token stop) {
     if (!stop.stop_requested()) turn = NextTurn();
     return turn.has_value();
   })) {
-    RunNow(*std::exchange(turn, std::nullopt));
+    Turn now = *std::exchange(turn, std::nullopt);
+    now.busy == nullptr ? Grant(std::move(now)) : RunNow(std::move(now));
   }
 }
 
@@ -450,7 +604,7 @@ void FairQueue::LookOut(std::stop_token stop) {
   NameThread("queue");
   MutexLock lock(mutex_);
   while (!stop.stop_requested()) {
-    Clock::time_point next = ParkWaiting();
+    Clock::time_point next = std::min(ParkWaiting(), EndLongReservations());
     const Relief relief = Relieved();
     next = std::min(next, relief.next);
     if (!relief.accounts.empty()) added_.NotifyOne();

@@ -51,7 +51,11 @@ namespace cccl_cache::daemon {
 /// Relief: if other accounts' items hold all slots, an account without a running item that has
 /// waited for `relief_after` gets one of a few relief slots, unless it has only warm-ups. If none
 /// is left, an item with a slot that has waited for its requester for `give_way_after` in total is
-/// told to end. Thread-safe.
+/// told to end.
+///
+/// Reservations: runs of tools that clients start themselves wait here for memory alone, by the
+/// same rules. They take turns after the items that may have a slot. A reservation that is held for
+/// `reserved_for` counts no more if another account's item waits for memory. Thread-safe.
 class FairQueue {
  public:
   using Clock = std::chrono::steady_clock;
@@ -66,10 +70,17 @@ class FairQueue {
     std::chrono::milliseconds park_after{1000};
     std::chrono::milliseconds give_way_after{5000};
     uint64_t turns_of_others = 64;
+    std::chrono::milliseconds reserved_for{600'000};
   };
   using Run = std::function<void(uint64_t item)>;
   /// The number of starts that may pass an item, except a warm-up, whose memory does not fit.
   static constexpr size_t kMaxPassedBy = 8;
+
+  /// Memory that is reserved for a run of a tool outside of the daemon. The destructor frees it.
+  /// Must be destroyed before the queue. Thread-safe.
+  class Reservation;
+  /// Gets the reservation, or null if the queue grants none any more.
+  using Reserved = std::function<void(std::unique_ptr<Reservation>)>;
 
   /// Records when a running item waits for files of its requester. It may outlive the queue. It
   /// ignores calls after the end of the item. Thread-safe.
@@ -95,6 +106,14 @@ class FairQueue {
   /// or the whole queue full.
   Status Add(uint64_t item, Account account, BuildPriority priority = BuildPriority::kNormal,
              const CompileMemory::Kind& kind = {});
+  /// Adds a run that needs memory of this kind to the queue of the kind's account. `reserved` is
+  /// called once, without a lock, on a thread of the queue, unless the item is removed before.
+  /// Returns the item, or kOverloaded as Add does.
+  Result<uint64_t> Reserve(const CompileMemory::Kind& kind, Reserved reserved);
+  /// Updates the estimate of the kind with the peak memory of a run that has ended.
+  void NotePeak(const CompileMemory::Kind& kind, uint64_t peak_bytes);
+  /// Answers all waiting reservations, and all later ones, without memory.
+  void StopReserving();
   /// Removes the item from all queues. Returns false if the item was in no queue.
   bool Remove(uint64_t item);
 
@@ -125,8 +144,17 @@ class FairQueue {
   };
   struct Line {
     [[nodiscard]] bool is_urgent() const { return warm_ups < items.size(); }
+    [[nodiscard]] size_t size() const { return items.size() + reservations.size(); }
+    /// Returns the items of the queue that take turns with each other.
+    [[nodiscard]] std::map<Place, Entry>& Of(bool reserves) {
+      return reserves ? reservations : items;
+    }
+    [[nodiscard]] const std::map<Place, Entry>& Of(bool reserves) const {
+      return reserves ? reservations : items;
+    }
 
     std::map<Place, Entry> items;
+    std::map<Place, Entry> reservations;
     size_t warm_ups = 0;  ///< number of the items with the priority kWarmUp
     uint64_t last_number = 0;
     uint64_t last_turn = 0;  ///< value of `turns_` at this queue's last turn, or when the queue was
@@ -143,6 +171,13 @@ class FairQueue {
     /// How many items have overtaken this item since it began to wait for memory. None if it does
     /// not wait for memory.
     std::optional<size_t> passed_by = std::nullopt;
+    Reserved reserved = {};  ///< empty if the item needs a slot
+
+    [[nodiscard]] bool reserves() const { return reserved != nullptr; }
+    /// Returns `reserved`. The item stays a reservation.
+    Reserved TakeReserved() {
+      return std::exchange(reserved, [](auto) {});
+    }
   };
 
   /// A running item.
@@ -161,9 +196,10 @@ class FairQueue {
   struct Turn {
     uint64_t item;
     Account account;
-    HeldInAll* busy;
+    HeldInAll* busy;  ///< null for a reservation
     CompileMemory::RunningPtr memory;
   };
+  using Accounts = std::vector<Account>;
 
   void Serve(std::stop_token stop);
   /// Parks items that have waited long enough, and asks items to end that must. Wakes a thread when
@@ -175,16 +211,24 @@ class FairQueue {
   /// Returns the accounts that may get a free slot, in rotation. Containers that hold half of the
   /// slots may not if a user may.
   std::vector<Account> Ready() const REQUIRES(mutex_);
+  /// Returns the accounts with waiting reservations, in rotation.
+  [[nodiscard]] Accounts Reserving() const REQUIRES(mutex_);
   /// Returns the account, of those in `ready`, that has the next turn. `ready` must not be empty.
   Account FirstOf(const std::vector<Account>& ready) const REQUIRES(mutex_);
   /// Returns whether it is the first item in one of its queues that waits for memory.
   [[nodiscard]] bool IsFirstLacking(const Waiting& waiting) const REQUIRES(mutex_);
-  /// Returns the oldest item of these accounts that was passed so often while it waited for memory
-  /// that it must be next as soon as its memory fits. None if there is no such item.
-  [[nodiscard]] std::optional<uint64_t> Overdue(const std::vector<Account>& ready) const
+  /// Returns the oldest item of the accounts in `ready`, or reservation of those in `reserving`,
+  /// that was passed so often while it waited for memory that it must be next as soon as its memory
+  /// fits. None if there is no such item.
+  [[nodiscard]] std::optional<uint64_t> Overdue(const Accounts& ready,
+                                                const Accounts& reserving) const REQUIRES(mutex_);
+  std::optional<Turn> TryOverdue(uint64_t item, const Accounts& ready, HeldInAll* busy)
       REQUIRES(mutex_);
-  /// Takes memory for the first of the account's items whose memory is free. `may_share`: whether
-  /// the item may use the shared part of the memory.
+  /// Takes memory for the first item of these accounts whose memory is free. The accounts are
+  /// tried in the order of their turns.
+  std::optional<Turn> Try(Accounts ready, bool may_share, HeldInAll* busy) REQUIRES(mutex_);
+  /// Takes memory for the first of the account's items, or with a null `busy` of its reservations,
+  /// whose memory is free. `may_share`: whether the item may use the shared part of the memory.
   std::optional<Turn> Try(Account account, bool may_share, HeldInAll* busy) REQUIRES(mutex_);
   std::optional<Turn> Try(const Entry& entry, Account account, bool may_share, HeldInAll* busy)
       REQUIRES(mutex_);
@@ -194,6 +238,23 @@ class FairQueue {
   std::vector<uint64_t> LastTurns(Account account) const REQUIRES(mutex_);
   /// Runs the item, and unlocks the mutex while it runs.
   void RunNow(Turn turn) REQUIRES(mutex_);
+  /// Calls the item's `reserved`, and unlocks the mutex for that.
+  void Grant(Turn turn) REQUIRES(mutex_);
+  /// Removes the item of this turn from the queues, and counts it as passing the items that wait
+  /// for memory.
+  void Take(const Turn& turn) REQUIRES(mutex_);
+  void EndReservation(Reservation* reservation);
+  /// Frees the memory of reservations that are held for too long while other accounts wait for
+  /// memory. Returns the time at which it must be called again.
+  Clock::time_point EndLongReservations() REQUIRES(mutex_);
+  /// Returns an error if no more items may wait in the account's queue, or if the item `is_new` in
+  /// all queues.
+  Status CheckRoom(Account account, bool is_new) const REQUIRES(mutex_);
+  /// Adds a new item to the account's queue.
+  void AddTo(Account account, uint64_t item, BuildPriority priority,
+             const CompileMemory::Kind& kind) REQUIRES(mutex_);
+  /// Moves the account to the end of the rotation after its last running item has ended.
+  void MoveBack(Account account) REQUIRES(mutex_);
   [[nodiscard]] bool MayPark(Account account) const REQUIRES(mutex_);
   [[nodiscard]] bool MayTakeFreeSlot(Account account) const REQUIRES(mutex_);
   void SetParked(Running& running, bool parked) REQUIRES(mutex_);
@@ -247,6 +308,11 @@ class FairQueue {
   size_t waiting_in_containers_ GUARDED_BY(mutex_) = 0;      ///< number of entries in the queues of
                                                              ///< containers
   std::list<Running> running_ GUARDED_BY(mutex_);
+  std::map<uint64_t, Reservation*> reservations_ GUARDED_BY(mutex_);  ///< oldest first
+  std::map<Account, size_t> reserved_of_ GUARDED_BY(mutex_);
+  size_t reserving_ GUARDED_BY(mutex_) = 0;  ///< number of waiting reservations
+  uint64_t last_reservation_ GUARDED_BY(mutex_) = 0;
+  bool grants_ GUARDED_BY(mutex_) = true;  ///< false after StopReserving
   HeldInAll busy_slots_ GUARDED_BY(mutex_);
   HeldInAll busy_relief_slots_ GUARDED_BY(mutex_);
   HeldInAll parked_ GUARDED_BY(mutex_);
@@ -256,6 +322,24 @@ class FairQueue {
 
   std::vector<std::jthread> threads_;  // last member, so that the threads end before the other
                                        // members are destroyed
+};
+
+class FairQueue::Reservation {
+ public:
+  Reservation(FairQueue& queue, uint64_t number, Account account, CompileMemory::RunningPtr memory)
+      : queue_(queue), number_(number), account_(account), memory_(std::move(memory)) {}
+  ~Reservation() { queue_.EndReservation(this); }
+  Reservation(const Reservation&) = delete;
+  Reservation& operator=(const Reservation&) = delete;
+
+ private:
+  friend class FairQueue;
+  FairQueue& queue_;
+  const uint64_t number_;
+  const Account account_;
+  const Clock::time_point since_ = Clock::now();
+  CompileMemory::RunningPtr memory_;  ///< used with the mutex of the queue; null when it counts no
+                                      ///< more
 };
 
 class FairQueue::Waits {

@@ -149,7 +149,7 @@ CompileRunner::Parts WithOwn(CompileRunner::Parts parts, PreamblePool* preambles
 Flights::Flights(const Parts& parts, const Limits& limits, StartAgain start_again)
     : parts_(parts),
       start_again_(std::move(start_again)),
-      memory_(limits.memory_bytes, parts.compile.statistics, [this] { queue_.MemoryFreed(); }),
+      memory_(limits.memory, parts.compile.statistics, [this] { queue_.MemoryFreed(); }),
       preambles_(parts.compile.compiler, parts.compile.statistics, limits.compile, limits.preambles,
                  &memory_),
       runner_(WithOwn(parts.compile, &preambles_, &memory_), limits.compile),

@@ -44,7 +44,7 @@ class Flights {
     FairQueue::Bounds queue;
     uint64_t shadow_check_every = 0;  ///< one of so many hits is checked; 0 for no checks
     PreamblePool::Bounds preambles;
-    uint64_t memory_bytes = 0;  ///< as in BuildLimits::memory_bytes
+    CompileMemory::Limits memory;
   };
   /// Called with a build that must be looked up again, because the flight's result does not serve
   /// it.
@@ -77,6 +77,7 @@ class Flights {
   }
   /// Returns the waiting and running builds that this peer may see.
   [[nodiscard]] BuildActivity Activity(const Peer& peer) const;
+  [[nodiscard]] FairQueue& queue() { return queue_; }
   [[nodiscard]] BuildGauges Gauges() const {
     return {queue_.running(), queue_.waiting(), parts_.table.Waiting(), idle_jobs_.size(),
             memory_.activity()};

@@ -42,6 +42,8 @@ struct DepositClaim {
   Digest fields;
   std::chrono::milliseconds wait{0};  ///< maximum wait for the lease or the deposit; 0: no limit
   bool accepts_release = false;       ///< as in LeaseTable::Wait
+  bool released_at_limit = false;     ///< whether the caller does not wait for one of its user's
+                                      ///< leases to end
 };
 
 /// Present numbers of deposits, leases and waiters.

@@ -54,7 +54,8 @@ struct AccountActivity {
 struct MemoryActivity {
   uint64_t expected_bytes = 0;
   uint64_t limit_bytes = 0;  ///< 0 for no limit
-  size_t waiting = 0;        ///< compiles that wait for memory, idle compiles included
+  size_t waiting = 0;  ///< compiles and reservations that wait for memory, idle compiles included
+  size_t reservations = 0;  ///< held reservations of memory for clients' tools
 };
 
 /// Numbers and list of the waiting and running builds.

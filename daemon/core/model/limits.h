@@ -60,8 +60,9 @@ struct ServiceLimits {
 
 struct BuildLimits {
   CompileLimits compile;
-  size_t slots = 1;           ///< number of compiles that may run at once
-  uint64_t memory_bytes = 0;  ///< expected memory of all running compiles; 0: no limit
+  size_t slots = 1;               ///< number of compiles that may run at once
+  uint64_t memory_bytes = 0;      ///< expected memory of all running compiles; 0: no limit
+  uint64_t reservable_bytes = 0;  ///< the same together with reservations; 0: no limit
   size_t queued_per_uid = 1024;
   size_t queued = 8192;
   /// Maximum time for one read of the daemon's own disk. A read that takes longer counts as a miss.

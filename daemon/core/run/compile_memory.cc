@@ -29,6 +29,13 @@ void ForEachInclude(std::string_view source, Add add) {
   }
 }
 
+/// Number of runs of a tool that may start before one of them has shown the memory that it needs.
+constexpr uint64_t kFirstRuns = 8;
+
+uint64_t SharedPartOf(uint64_t limit) {
+  return limit == 0 ? std::numeric_limits<uint64_t>::max() : limit - limit / 4;
+}
+
 /// Returns 0 for all sizes below 64 KiB, and one more for each doubling.
 uint64_t SizeClass(uint64_t bytes) { return static_cast<uint64_t>(std::bit_width(bytes >> 16)); }
 
@@ -49,35 +56,73 @@ CompileMemory::Kind CompileMemory::KindOf(const CompileJob& job, Account account
   return {account, hasher.Finish(), any_like};
 }
 
-CompileMemory::CompileMemory(uint64_t limit, Statistics& statistics, std::function<void()> freed)
-    : limit_(limit),
+CompileMemory::Kind CompileMemory::KindOf(Account account, std::string_view kind,
+                                          std::string_view any_like) {
+  Hasher hasher;
+  hasher.AppendValue("account", account.Label());
+  hasher.AppendValue("tool", any_like);
+  const Digest of_tool = hasher.Finish();
+  hasher.AppendValue("of tool", of_tool.View());
+  hasher.AppendValue("kind", kind);
+  return {account, hasher.Finish(), of_tool};
+}
+
+CompileMemory::CompileMemory(const Limits& limits, Statistics& statistics,
+                             std::function<void()> freed)
+    : limits_(limits),
       statistics_(statistics),
       freed_(std::move(freed)),
-      reserve_{limit / 4},
-      shared_{limit == 0 ? std::numeric_limits<uint64_t>::max() : limit - limit / 4} {}
+      reserve_{limits.compiles / 4},
+      shared_{SharedPartOf(limits.compiles)},
+      reservable_{SharedPartOf(limits.with_reservations)} {}
 
-CompileMemory::RunningPtr CompileMemory::TryStart(const Kind& kind, bool may_share) {
+CompileMemory::RunningPtr CompileMemory::TryStart(const Kind& kind, bool may_share, Use use) {
   const MutexLock lock(mutex_);
-  const uint64_t bytes = std::min(ExpectedOf(kind), shared_.bytes);
-  std::optional<Taken> taken;
-  if (may_share && bytes <= shared_.free()) {
-    taken = Taken{&shared_, bytes, kind.account};
-  } else {
-    taken = OfReserve(kind, bytes);
-  }
+  const uint64_t bytes = use == Use::kReservation ? std::min(ReservedFor(kind), reservable_.bytes)
+                                                  : std::min(ExpectedOf(kind), shared_.bytes);
+  auto taken = may_share ? OfShared(kind, bytes, use) : std::nullopt;
+  if (!taken) taken = OfReserve(kind, bytes, use);
   if (!taken) return nullptr;
-  taken->of->taken += taken->bytes;
-  Use& use = used_by_[kind.account];
-  ++use.compiles;
-  use.bytes += taken->bytes;
+  Take(*taken);
+  Used& used = used_by_[kind.account];
+  ++used.runs;
+  used.bytes += taken->bytes;
   return std::make_unique<Running>(*this, kind, *taken);
+}
+
+std::optional<CompileMemory::Taken> CompileMemory::OfShared(const Kind& kind, uint64_t bytes,
+                                                            Use use) {
+  if (bytes > reservable_.free()) return std::nullopt;
+  if (use == Use::kReservation) return Taken{&reservable_, bytes, kind.account, use};
+  if (bytes > shared_.free()) return std::nullopt;
+  return Taken{&shared_, bytes, kind.account, use};
+}
+
+void CompileMemory::Take(const Taken& taken) {
+  taken.of->taken += taken.bytes;
+  if (taken.of == &shared_) reservable_.taken += taken.bytes;
+  if (taken.use == Use::kReservation) ++reservations_;
+}
+
+uint64_t CompileMemory::ReservedFor(const Kind& kind) const {
+  if (const auto known = KnownOf(kind)) return *known;
+  // No run of this tool has ended yet, and a build system starts many at once.
+  const uint64_t of_all = limits_.with_reservations == 0 ? 0 : reservable_.bytes / kFirstRuns;
+  return std::max(kUnknownBytes, of_all);
+}
+
+void CompileMemory::NotePeak(const Kind& kind, uint64_t peak_bytes) {
+  const MutexLock lock(mutex_);
+  Learn(kind.account, kind.kind, peak_bytes, true);
+  Learn(kind.account, kind.any_like, peak_bytes, true);
 }
 
 CompileMemory::RunningPtr CompileMemory::StartIdle(const Kind& kind, std::stop_token stop) {
   const MutexLock lock(mutex_);
   const uint64_t bytes = std::min(ExpectedOf(kind), shared_.bytes);
-  const auto fits = [this, bytes]()
-                        REQUIRES(mutex_) { return items_waiting_ == 0 && bytes <= shared_.free(); };
+  const auto fits = [this, bytes]() REQUIRES(mutex_) {
+    return items_waiting_ == 0 && bytes <= std::min(shared_.free(), reservable_.free());
+  };
   if (!fits()) {
     statistics_.Add(Counter::kMemoryWaits);
     ++idle_waiting_;
@@ -85,8 +130,9 @@ CompileMemory::RunningPtr CompileMemory::StartIdle(const Kind& kind, std::stop_t
     --idle_waiting_;
     if (!may_start) return nullptr;
   }
-  shared_.taken += bytes;
-  return std::make_unique<Running>(*this, kind, Taken{&shared_, bytes, std::nullopt});
+  const Taken taken{&shared_, bytes, std::nullopt};
+  Take(taken);
+  return std::make_unique<Running>(*this, kind, taken);
 }
 
 void CompileMemory::BeginWait() {
@@ -107,9 +153,10 @@ uint64_t CompileMemory::Expected(const Kind& kind) const {
 
 MemoryActivity CompileMemory::activity() const {
   const MutexLock lock(mutex_);
-  return {.expected_bytes = shared_.taken + reserve_.taken,
-          .limit_bytes = limit_,
-          .waiting = items_waiting_ + idle_waiting_};
+  return {.expected_bytes = reservable_.taken + reserve_.taken,
+          .limit_bytes = limits_.with_reservations,
+          .waiting = items_waiting_ + idle_waiting_,
+          .reservations = reservations_};
 }
 
 bool CompileMemory::items_wait() const {
@@ -117,55 +164,57 @@ bool CompileMemory::items_wait() const {
   return items_waiting_ > 0;
 }
 
-uint64_t CompileMemory::ExpectedOf(const Kind& kind) const {
+std::optional<uint64_t> CompileMemory::KnownOf(const Kind& kind) const {
   for (const Digest& digest : {kind.kind, kind.any_like}) {
     if (const auto* known = needed_.Find(digest)) return known->value;
   }
-  return kUnknownBytes;
+  return std::nullopt;
 }
 
-std::optional<CompileMemory::Taken> CompileMemory::OfReserve(const Kind& kind, uint64_t bytes) {
+std::optional<CompileMemory::Taken> CompileMemory::OfReserve(const Kind& kind, uint64_t bytes,
+                                                             Use use) {
   const Account account = kind.account;
   const auto found = used_by_.find(account);
-  const Use use = found == used_by_.end() ? Use() : found->second;
+  const Used used = found == used_by_.end() ? Used() : found->second;
   const uint64_t free = reserve_.free();
   const bool ordinary = bytes <= kUnknownBytes || needed_.Find(kind.kind) == nullptr;
-  if (use.compiles == 0 && ordinary) {
-    return Taken{&reserve_, std::min(bytes, free / 2), account};
+  if (used.runs == 0 && ordinary) {
+    return Taken{&reserve_, std::min(bytes, free / 2), account, use};
   }
   if (bytes > free) return std::nullopt;
-  const bool little = use.bytes + bytes <= free - bytes;
+  const bool little = used.bytes + bytes <= free - bytes;
   if (!little && !account.privileged()) return std::nullopt;
-  return Taken{&reserve_, bytes, account};
+  return Taken{&reserve_, bytes, account, use};
 }
 
 void CompileMemory::End(const Running& running) {
   {
     const MutexLock lock(mutex_);
-    Learn(running.kind_.account, running.kind_.kind, running);
-    Learn(running.kind_.account, running.kind_.any_like, running);
+    Learn(running.kind_.account, running.kind_.kind, running.peak_bytes, running.ended);
+    Learn(running.kind_.account, running.kind_.any_like, running.peak_bytes, running.ended);
     const Taken& taken = running.taken_;
     taken.of->taken -= taken.bytes;
+    if (taken.of == &shared_) reservable_.taken -= taken.bytes;
+    if (taken.use == Use::kReservation) --reservations_;
     if (taken.account) {
-      const auto use = used_by_.find(*taken.account);
-      use->second.bytes -= taken.bytes;
-      if (--use->second.compiles == 0) used_by_.erase(use);
+      const auto used = used_by_.find(*taken.account);
+      used->second.bytes -= taken.bytes;
+      if (--used->second.runs == 0) used_by_.erase(used);
     }
     changed_.NotifyAll();
   }
   if (!running.taken_.account && freed_) freed_();
 }
 
-void CompileMemory::Learn(Account account, const Digest& kind, const Running& running) {
+void CompileMemory::Learn(Account account, const Digest& kind, uint64_t peak, bool ended) {
   constexpr uint64_t kWeight = 16;  // weight of the old estimate against a smaller new peak
-  const uint64_t peak = running.peak_bytes;
   if (uint64_t* const known = needed_.Use(kind)) {
     if (peak > *known) {
       *known = peak;
-    } else if (running.ended) {
+    } else if (ended) {
       *known -= (*known - peak) / kWeight;
     }
-  } else if (running.ended || peak > kUnknownBytes) {
+  } else if (ended || peak > kUnknownBytes) {
     static_cast<void>(needed_.Insert(account, kind, peak, 0));
   }
 }

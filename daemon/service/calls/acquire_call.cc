@@ -156,6 +156,11 @@ void AcquireCall::TakeLease(const LeaseGrant& grant) {
   if (auto lease = backend_.budget.Take(peer_.account(), Resource::kLeases)) {
     return HoldLease(grant, *std::move(lease));
   }
+  if (claim_.released_at_limit) {
+    backend_.deposits.Leave(seat_);
+    Send(EncodeReleased(claim_.key));
+    return End();
+  }
   backend_.deposits.Postpone(seat_);
   backend_.budget.Await(peer_.account(), Resource::kLeases, seat_,
                         [this, events = events(), grant](Share given) {
@@ -222,6 +227,7 @@ Result<DepositClaim> ClaimOf(const DepositAsk& ask, const Peer& peer) {
   claim.name_space = ask.name_space;
   claim.wait = ask.wait;
   claim.accepts_release = ask.accepts_release;
+  claim.released_at_limit = ask.released_at_limit;
   claim.fields = DepositFieldsDigest(ask.fields);
   claim.key = DepositKey(claim.scope, DepositIdentity(claim.name_space, claim.fields));
   return claim;

@@ -132,7 +132,9 @@ v1::StatsReply DescribeStatistics(const AdminSources& sources) {
   AddGauge(reply, "compile_memory_limit_bytes", static_cast<double>(memory.limit_bytes),
            "Memory above which compiles wait, in bytes; 0: no limit.");
   AddGauge(reply, "waiting_for_memory", static_cast<double>(memory.waiting),
-           "Compiles that wait for memory, background ones included.");
+           "Compiles and tools of clients that wait for memory, background compiles included.");
+  AddGauge(reply, "memory_reservations", static_cast<double>(memory.reservations),
+           "Tools of clients for which memory is reserved.");
   const DepositGauges deposits = sources.deposits.gauges();
   AddGauge(reply, "deposits", static_cast<double>(deposits.kept.entries), "Stored deposits.");
   AddGauge(reply, "deposit_bytes", static_cast<double>(deposits.kept.bytes),

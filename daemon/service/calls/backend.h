@@ -6,6 +6,7 @@
 
 #include "daemon/core/closure/sent_files.h"
 #include "daemon/core/coordinator/builder.h"
+#include "daemon/core/coordinator/fair_queue.h"
 #include "daemon/core/lease/deposits.h"
 #include "daemon/core/model/limits.h"
 #include "daemon/core/model/statistics.h"
@@ -19,6 +20,7 @@ namespace cccl_cache::daemon {
 struct BuildBackend {
   const ServiceLimits& limits;
   Builder& builder;
+  FairQueue& queue;  ///< in which reservations of memory wait
   Statistics& statistics;
   Budget& budget;
   ReadGate& read_gate;

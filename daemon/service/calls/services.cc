@@ -13,6 +13,7 @@
 #include "daemon/service/calls/acquire_call.h"
 #include "daemon/service/calls/build_call.h"
 #include "daemon/service/calls/health.h"
+#include "daemon/service/calls/reserve_call.h"
 #include "daemon/service/calls/snapshot_calls.h"
 #include "daemon/service/calls/unary_call.h"
 #include "daemon/service/calls/upload_call.h"
@@ -147,6 +148,19 @@ DepositService::DepositService(BuildBackend& backend, const Peer& peer) {
               if (auto owner = CheckOwner(peer.uid); !owner) return owner;
               const auto keys = KeysOf(request, peer);
               return keys ? Status(Ok{}) : Status(keys.error());
+            }));
+  Serve("/cccl_cache.v1.Deposit/Reserve",
+        [&backend, &peer](CallStream& stream) { new ReserveCall(backend, peer, stream); });
+  Serve("/cccl_cache.v1.Deposit/ReportPeak",
+        UnaryCall::Maker<v1::ReportPeakRequest>(
+            backend, account,
+            [&backend, &peer](const auto& request, const UnaryCall::Reply& answer) {
+              backend.queue.NotePeak(*MemoryKindOf(request.kind(), peer), request.peak_bytes());
+              answer(grpc::Status::OK, v1::ReportPeakReply());
+            },
+            [&peer](const v1::ReportPeakRequest& request) -> Status {
+              const auto kind = MemoryKindOf(request.kind(), peer);
+              return kind ? Status(Ok{}) : Status(kind.error());
             }));
 }
 

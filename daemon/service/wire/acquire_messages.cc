@@ -79,6 +79,7 @@ Result<DepositAsk> AskOf(v1::DepositKey&& message) {
   if (message.has_group()) ask.gid = message.group().gid();
   ask.wait = std::chrono::milliseconds(message.wait_ms());
   ask.accepts_release = message.accepts_release();
+  ask.released_at_limit = message.accepts_release() && message.released_at_limit();
   return ask;
 }
 

@@ -34,6 +34,7 @@ struct DepositAsk {
   std::optional<uint32_t> gid;
   std::chrono::milliseconds wait{0};
   bool accepts_release = false;
+  bool released_at_limit = false;
 };
 /// The messages that the holder of a lease sends later in the call.
 struct LeaseHeartbeat {};

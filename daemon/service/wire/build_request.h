@@ -84,6 +84,6 @@ struct ConvertedRequest {
 
 /// Minor version of the protocol. It must be increased with each addition that a client may depend
 /// on (BuildRequest.min_api_minor).
-inline constexpr uint32_t kApiMinor = 3;
+inline constexpr uint32_t kApiMinor = 4;
 
 }  // namespace cccl_cache::daemon

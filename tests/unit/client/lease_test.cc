@@ -195,6 +195,24 @@ TEST_CASE("a holder's failure is sent, and ends the lease") {
   CHECK(lease.Publish("made").error().status == CCCL_CACHE_LEASE_LOST);
 }
 
+TEST_CASE("a key says that the client does not wait at the limit of leases") {
+  Scene scene;
+  for (const bool wish : {false, true}) {
+    scene.acquire = [wish](const v1::DepositKey& key, Scene::Stream* stream) {
+      CHECK(key.released_at_limit() == wish);
+      v1::AcquireReply reply;
+      reply.mutable_released()->set_key("abcd");
+      stream->Write(reply);
+      return grpc::Status::OK;
+    };
+    DepositKey key = kKey;
+    key.released_at_limit = wish;
+    const auto acquired = scene.client->Acquire(key);
+    REQUIRE(acquired.ok());
+    CHECK(std::get<Lease>(*acquired).released());
+  }
+}
+
 TEST_CASE("a waiter released by the holder's failure gets a lease that is not held") {
   Scene scene;
   scene.acquire = [](const v1::DepositKey&, Scene::Stream* stream) {

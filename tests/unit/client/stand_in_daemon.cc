@@ -102,6 +102,14 @@ class StandInDaemon::Services {
                        v1::TouchDepositsReply*) override {
       return answers.touch_deposits ? answers.touch_deposits(*request) : Missing();
     }
+    grpc::Status Reserve(grpc::ServerContext* context, const v1::ReserveRequest* request,
+                         grpc::ServerWriter<v1::ReserveReply>* writer) override {
+      return answers.reserve ? answers.reserve(context, *request, writer) : Missing();
+    }
+    grpc::Status ReportPeak(grpc::ServerContext*, const v1::ReportPeakRequest* request,
+                            v1::ReportPeakReply*) override {
+      return answers.report_peak ? answers.report_peak(*request) : Missing();
+    }
     const StandInAnswers& answers;
   };
 

@@ -38,6 +38,10 @@ struct StandInAnswers {
   std::function<grpc::Status(const v1::RemoveDepositRequest&, v1::RemoveDepositReply*)>
       remove_deposit;
   std::function<grpc::Status(const v1::TouchDepositsRequest&)> touch_deposits;
+  std::function<grpc::Status(grpc::ServerContext*, const v1::ReserveRequest&,
+                             grpc::ServerWriter<v1::ReserveReply>*)>
+      reserve;
+  std::function<grpc::Status(const v1::ReportPeakRequest&)> report_peak;
   using Creating = grpc::ServerReaderWriter<v1::SnapshotCreateReply, v1::SnapshotCreateRequest>;
   std::function<grpc::Status(grpc::ServerContext*, Creating*)> create_snapshot;
   using Inserting = grpc::ServerReader<v1::SnapshotInsertRequest>;

@@ -36,7 +36,8 @@ class Scene {
       : compiler(std::move(behaviour)) {
     flights.emplace(
         Flights::Parts{table, memory, responder, {toolchains, compiler, files, statistics}, {}},
-        Flights::Limits{.queue = queue, .memory_bytes = memory_bytes}, [this](BuildPtr waiter) {
+        Flights::Limits{.queue = queue, .memory = {memory_bytes, memory_bytes}},
+        [this](BuildPtr waiter) {
           const std::lock_guard lock(mutex_);
           again_.push_back(std::move(waiter));
           changed_.notify_all();

@@ -49,6 +49,15 @@ TEST_CASE("a container's own limit is read at the root of its control groups") {
   CHECK(machine.usable() == 300'000);
 }
 
+TEST_CASE("the limit of the daemon's own service does not apply to its clients") {
+  const Machine machine("0::/system.slice/a.service\n");
+  machine.Write("system.slice/a.service/memory.max", "600000\n");
+  CHECK(machine.usable() == 600'000);
+  CHECK(MemoryWithClients(machine.root.path()) == kMachine);
+  machine.Write("memory.max", "700000\n");
+  CHECK(MemoryWithClients(machine.root.path()) == 700'000);
+}
+
 TEST_CASE("a memory limit of control groups version 1 applies") {
   const Machine machine("5:cpu:/other\n4:hugetlb,memory:/docker/a\n0::/\n");
   machine.Write("memory/docker/a/memory.limit_in_bytes", "9223372036854771712\n");

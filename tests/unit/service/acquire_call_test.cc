@@ -27,7 +27,7 @@ struct Talk {
                 bool accepts_release = false)
       : Talk(running.Connect(), name, wait_ms, accepts_release) {}
   explicit Talk(const std::shared_ptr<grpc::Channel>& channel, const std::string& name = "a",
-                uint32_t wait_ms = 0, bool accepts_release = false)
+                uint32_t wait_ms = 0, bool accepts_release = false, bool released_at_limit = false)
       : stub(v1::Deposit::NewStub(channel)), stream(stub->Acquire(&context)) {
     v1::AcquireRequest first;
     first.mutable_key()->set_namespace_("n");
@@ -36,6 +36,7 @@ struct Talk {
     field.set_value(name);
     first.mutable_key()->set_wait_ms(wait_ms);
     first.mutable_key()->set_accepts_release(accepts_release);
+    first.mutable_key()->set_released_at_limit(released_at_limit);
     stream->Write(first);
   }
   ~Talk() { context.TryCancel(); }
@@ -326,6 +327,28 @@ TEST_CASE("a user's deposits are listed in pages, and removed") {
   request.set_key("no key");
   v1::RemoveDepositReply reply;
   CHECK(stub->Remove(&context, request, &reply).error_code() == grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_CASE("a caller that does not wait at the limit of leases is released, and the key is free") {
+  const RunningServer running;
+  const auto channel = running.Connect();
+  std::vector<std::unique_ptr<Talk>> holders;
+  for (uint64_t i = 0; i < kLeasesPerUid; ++i) {
+    holders.push_back(std::make_unique<Talk>(channel, std::to_string(i)));
+    REQUIRE(holders.back()->GetsLease());
+  }
+  for (int i = 0; i < 2; ++i) {
+    Talk more(channel, "more", 0, true, true);
+    REQUIRE(more.stream->Read(&more.reply));
+    CHECK(more.reply.has_released());
+    CHECK_FALSE(more.stream->Read(&more.reply));
+    CHECK(more.stream->Finish().ok());
+  }
+  holders.pop_back();
+  CHECK(Eventually([&] {
+    Talk more(channel, "more", 0, true, true);
+    return more.GetsLease();
+  }));
 }
 
 using Kind = cccl_cache::DepositScope::Kind;

@@ -31,6 +31,7 @@ RunningServer::RunningServer(ServiceLimits limits, Deposits::Options deposit_opt
   options.store_limit = 8192;
   ServerSources sources{
       builder,
+      queue,
       budget,
       deposits,
       toolchains,

@@ -29,10 +29,13 @@ class RunningServer {
   [[nodiscard]] std::unique_ptr<cccl_cache::v1::Build::Stub> BuildStub() const;
 
   Budget budget;  ///< declared before the builder, because builds may hold shares of it
+  Statistics statistics;
   FakeBuilder builder;
+  /// Memory for two runs of unknown kinds.
+  CompileMemory memory{2 * CompileMemory::kUnknownBytes * 4 / 3, statistics};
+  FairQueue queue{{}, [](uint64_t) {}, &memory};
   FakeToolchains toolchains;
   FakeReleases releases;
-  Statistics statistics;
   BuildBreakdown breakdown;
   RecentFailures failures;
   std::function<BuildActivity(const Peer&)> activity = [](const Peer&) { return BuildActivity{}; };

@@ -30,13 +30,15 @@ typedef struct cccl_cache_deposit_key {
   cccl_cache_bytes name_space; /* the program that owns the keys: "org.example.tool" */
   const cccl_cache_deposit_field* fields;
   size_t field_count;
-  cccl_cache_bytes group; /* name or number; empty: private to the user */
+  cccl_cache_bytes group;    /* name or number; empty: private to the user */
+  int32_t released_at_limit; /* non-zero: cccl_cache_acquire does not wait while the user holds as
+                                many leases as the daemon allows; `lease` is then released */
 } cccl_cache_deposit_key;
 
 /* Returns the deposit, or the lease to make it: exactly one of `hit` and `lease` is set. While
  * another client holds the lease, the call waits until that client publishes, or for the lease.
  * If that client fails, `lease` is not held: see cccl_cache_lease_released. A call also waits while
- * the user holds as many leases as the daemon allows.
+ * the user holds as many leases as the daemon allows, unless released_at_limit is set.
  * CCCL_CACHE_DEADLINE: timeout_ms passed. Safe to call again after any error. */
 CCCL_CACHE_API cccl_cache_status cccl_cache_acquire(cccl_cache_client* client,
                                                     const cccl_cache_deposit_key* key,
@@ -57,8 +59,8 @@ CCCL_CACHE_API void cccl_cache_deposit_free(cccl_cache_deposit* deposit);
 /* Returns non-zero while the lease is held, as far as the client knows. */
 CCCL_CACHE_API int32_t cccl_cache_lease_held(const cccl_cache_lease* lease);
 /* Returns non-zero if this client waited for another client's lease, and that client failed to make
- * the contents. This client makes them for itself and can't publish them
- * (CCCL_CACHE_LEASE_LOST). */
+ * the contents, or if released_at_limit is set and the limit is reached. This client makes them for
+ * itself and can't publish them (CCCL_CACHE_LEASE_LOST). */
 CCCL_CACHE_API int32_t cccl_cache_lease_released(const cccl_cache_lease* lease);
 /* Returns the key in hexadecimal. Valid as long as the lease. */
 CCCL_CACHE_API cccl_cache_bytes cccl_cache_lease_id(const cccl_cache_lease* lease);
