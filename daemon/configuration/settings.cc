@@ -120,8 +120,7 @@ constexpr std::array kSettings = {
     One<SizeOrAutoFormat, &C::compile_memory_limit>(
         "compile_memory_limit",
         "expected memory of running compiles and of clients' steps of nvcc, above which others "
-        "wait; "
-        "0: no limit"),
+        "wait; 0: no limit"),
     One<SizeOrZeroFormat, &C::builds, &BuildLimits::preamble_bytes>(
         "pch_memory_limit", "memory for precompiled headers; 0: off"),
     One<DurationFormat, &C::builds, &BuildLimits::remember_failures>(
