@@ -13,6 +13,8 @@
 namespace cccl_cache::cli {
 namespace {
 
+constexpr std::string_view kVirtual = "compute_";  // architectures that have PTX and no cubin
+
 struct BuildArguments {
   CompileOptions compile;
   std::string file;
@@ -63,6 +65,12 @@ int Run(const BuildArguments& arguments, const CommonOptions& common) {
   const std::string name = arguments.file == "-" ? "stdin.cu" : arguments.file;
   Expected<CompilePlan> plan = PlanCompile(arguments.compile, Compiler::kNvrtc, common.json);
   if (!plan.ok()) return FailPlan(plan.error(), common);
+  if (plan->kind == Kind::kCubin && plan->architecture.starts_with(kVirtual)) {
+    const std::string number = plan->architecture.substr(kVirtual.size());
+    return FailUsage(
+        "--arch " + plan->architecture + " is for --emit ptx: a cubin needs --arch sm_" + number,
+        common);
+  }
   if (plan->output.empty()) plan->output = WithExtension(name, arguments.compile.emit);
   const Expected<std::string> source = ReadFile(arguments.file);
   if (!source.ok()) return Fail(source.error(), common);

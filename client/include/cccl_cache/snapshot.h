@@ -28,8 +28,8 @@ struct SnapshotFilter {
   std::optional<std::chrono::sys_seconds> until;  ///< only entries that were last returned
                                                   ///< (deposits: used) before this time
   std::string name_space;      ///< only deposits with this name space, and no artifacts
-  std::vector<uint32_t> uids;  ///< the entries of these users; requires root or the daemon's user
-  bool all_users = false;      ///< the entries of all users; requires root or the daemon's user
+  std::vector<uint32_t> uids;  ///< the entries of these users; only for administrators
+  bool all_users = false;      ///< the entries of all users; only for administrators
   /// Only entries with these keys, in hexadecimal. The keys are those of build results, leases and
   /// deposits.
   std::optional<std::vector<std::string>> keys;
@@ -100,8 +100,9 @@ class Snapshots {
                                        rest...);
     });
   }
-  /// Inserts the snapshot in a regular file into the daemon's cache. If the caller is root or the
-  /// daemon's user, all users get its entries, otherwise only this user. The daemon refuses the
+  /// Inserts the snapshot in a regular file into the daemon's cache. If the caller is an
+  /// administrator (root, the daemon's user, a member of `admin_group`), all users get its entries,
+  /// otherwise only this user. The daemon refuses the
   /// whole file if a part of it is invalid.
   Expected<Summary> Insert(int fd, std::chrono::milliseconds timeout = {}) {
     return SummaryOf([&](auto... rest) {

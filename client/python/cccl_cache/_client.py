@@ -393,9 +393,9 @@ class Client:
         namespace : str, optional
             Only deposits of this namespace.
         uids : sequence of int
-            The entries of these users. Only root and the daemon's user may ask for others' entries.
+            The entries of these users. Only administrators may ask for others' entries.
         all_users : bool
-            The entries of all users. Only root and the daemon's user may ask for them.
+            The entries of all users. Only administrators may ask for them.
         results : iterable of Result, Lease, Deposit or str, optional
             Only entries with the keys of these; an empty iterable writes no entry.
         timeout : float, optional
@@ -439,8 +439,9 @@ class Client:
         return files.delta(self._handle, since, path, chosen, timeout)
 
     def insert(self, path: Path, *, timeout: float | None = None) -> SnapshotSummary:
-        """Inserts a snapshot into the daemon. Root and the daemon's user insert it for all users. Any other user inserts
-        it for itself alone, with precedence over the shared entries.
+        """Inserts a snapshot into the daemon. An administrator (root, the daemon's user, a member of
+        ``admin_group``) inserts it for all users. Any other user inserts it for itself alone, with precedence over the
+        shared entries.
 
         Parameters
         ----------

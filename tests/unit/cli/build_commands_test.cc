@@ -72,6 +72,17 @@ TEST_CASE("build reads headers under the names they are given") {
   CHECK(Library().name == "other.cu");
 }
 
+TEST_CASE("a cubin for a virtual architecture is a usage error before anything is compiled") {
+  const Scene scene;
+  const Said said = RunCommand({"build", scene.source, "--arch", "compute_90"});
+  CHECK(said.exit_code == 2);
+  CHECK(Has(said.errors, "--arch compute_90 is for --emit ptx: a cubin needs --arch sm_90"));
+  CHECK(Library().called.empty());
+  CHECK(RunCommand(
+            {"build", scene.source, "--arch", "compute_90", "--emit", "ltoir", "-o", scene.output})
+            .exit_code == 0);
+}
+
 TEST_CASE("a --header without a name is a usage error, a missing header file is not") {
   const Scene scene;
   for (const char* wrong : {"a.h", "=a.h"}) {

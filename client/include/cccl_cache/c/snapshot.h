@@ -20,10 +20,10 @@ typedef struct cccl_cache_snapshot_filter {
   uint64_t since; /* last answered (a deposit: used) at or after this, in seconds since 1970 */
   uint64_t until; /* last answered (a deposit: used) before this time */
   cccl_cache_bytes name_space; /* only deposits of this name space, and no artifacts */
-  const uint32_t* uids;        /* only for root and the daemon's user: the entries of these users */
+  const uint32_t* uids;        /* only for administrators: the entries of these users */
   size_t uid_count;
-  int32_t all_users; /* not 0: the entries of all users; only for root and the daemon's user */
-  int32_t only_keys; /* not 0: only entries whose key is among `keys` */
+  int32_t all_users;            /* not 0: the entries of all users; only for administrators */
+  int32_t only_keys;            /* not 0: only entries whose key is among `keys` */
   const cccl_cache_bytes* keys; /* hexadecimal: of results, leases and deposits */
   size_t key_count;
 } cccl_cache_snapshot_filter;
@@ -48,10 +48,10 @@ CCCL_CACHE_API cccl_cache_status cccl_cache_snapshot_delta(
     uint32_t timeout_ms, cccl_cache_snapshot_summary* summary, cccl_cache_error** error);
 
 /* Inserts the snapshot in a regular file into the daemon's cache. The daemon verifies the whole
- * file before it keeps anything. An insert by root or the daemon's user is for all users. An insert
- * by any other user is private to that user and takes precedence over the shared entries. `summary`
- * may be NULL. CCCL_CACHE_INVALID_REQUEST: the whole file is refused, and the message says why.
- * CCCL_CACHE_OVERLOADED: a quota is full. */
+ * file before it keeps anything. An insert by an administrator (root, the daemon's user, a member
+ * of `admin_group`) is for all users. An insert by any other user is private to that user and takes
+ * precedence over the shared entries. `summary` may be NULL. CCCL_CACHE_INVALID_REQUEST: the whole
+ * file is refused, and the message says why. CCCL_CACHE_OVERLOADED: a quota is full. */
 CCCL_CACHE_API cccl_cache_status cccl_cache_snapshot_insert(cccl_cache_client* client, int fd,
                                                             uint32_t timeout_ms,
                                                             cccl_cache_snapshot_summary* summary,

@@ -30,7 +30,7 @@ def warm(path: Path, *, client: Optional[Client] = None, wait: float = 2.0) -> b
 
     For the top of a package's ``__init__.py``. The call raises nothing, and takes microseconds if the daemon has the
     snapshot. If no daemon answers, kernels are compiled as without the snapshot. As with `Client.insert`, the entries
-    are for this user alone unless the user is root or the daemon's user.
+    are for this user alone unless the user is an administrator.
 
     Parameters
     ----------
