@@ -11,11 +11,11 @@
 namespace cccl_cache::standin {
 namespace {
 
-constexpr std::string_view kFront = "tmp";
+constexpr std::string_view kNameFront = "tmp";
 constexpr std::string_view kRandom = "abcdefghijklmnopqrstuvwxyz0123456789_";
 // No name of tempfile has these characters, and no hash in a module id.
-constexpr std::string_view kName = "tmpXXXXXXXX";
-constexpr std::string_view kHash = "_XXXXXXXX_";
+constexpr std::string_view kAnyName = "tmpXXXXXXXX";
+constexpr std::string_view kAnyHash = "_XXXXXXXX_";
 
 // # LINE "PATH" FLAGS, and .file NUMBER "PATH"
 constexpr std::string_view kMarker = "# ";
@@ -25,8 +25,8 @@ constexpr std::string_view kBlanks = " \t";
 constexpr std::string_view kAskForPath[] = {"__builtin_FILE", "__builtin_source_location"};
 
 bool IsFresh(std::string_view name) {
-  return name.size() == kName.size() && name.starts_with(kFront) &&
-         name.find_first_not_of(kRandom, kFront.size()) == std::string_view::npos;
+  return name.size() == kAnyName.size() && name.starts_with(kNameFront) &&
+         name.find_first_not_of(kRandom, kNameFront.size()) == std::string_view::npos;
 }
 
 /// Returns the CRC-32 of a text in hexadecimal, as module ids have it.
@@ -49,7 +49,7 @@ void Replace(std::string_view from, std::string_view to, std::string* text) {
   }
 }
 
-bool Has(std::string_view text, std::string_view part) {
+bool Contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
@@ -64,9 +64,9 @@ FreshDirectory::FreshDirectory(std::string_view above, std::string_view name,
 
 std::optional<FreshDirectory> FreshDirectory::Of(const std::string& path) {
   const size_t end = path.rfind('/');
-  if (end == std::string::npos || end < kName.size() + 1 || path[0] != '/') return std::nullopt;
-  const size_t begin = end - kName.size();
-  FreshDirectory fresh(path.substr(0, begin), path.substr(begin, kName.size()), path);
+  if (end == std::string::npos || end < kAnyName.size() + 1 || path[0] != '/') return std::nullopt;
+  const size_t begin = end - kAnyName.size();
+  FreshDirectory fresh(path.substr(0, begin), path.substr(begin, kAnyName.size()), path);
   if (path[begin - 1] != '/' || !IsFresh(fresh.name_)) return std::nullopt;
   return fresh;
 }
@@ -81,37 +81,37 @@ std::optional<FreshDirectory> FreshDirectory::InPtx(std::string_view ptx) {
   return std::nullopt;
 }
 
-bool FreshDirectory::IsIn(std::string_view text) const { return Has(text, name_); }
+bool FreshDirectory::IsIn(std::string_view text) const { return Contains(text, name_); }
 
 std::optional<std::string> FreshDirectory::Hide(std::string text) const {
-  if (Has(text, kName) || Has(text, kHash)) return std::nullopt;
+  if (Contains(text, kAnyName) || Contains(text, kAnyHash)) return std::nullopt;
   for (size_t at = text.find(name_); at != std::string::npos; at = text.find(name_, at + 1)) {
     const bool is_path = std::string_view(text).substr(0, at).ends_with(above_) &&
                          EndsPart(text.c_str()[at + name_.size()]);
     if (!is_path) return std::nullopt;
   }
-  Replace(name_, kName, &text);
-  Replace(hash_, kHash, &text);
+  Replace(name_, kAnyName, &text);
+  Replace(hash_, kAnyHash, &text);
   return text;
 }
 
 std::string FreshDirectory::Show(std::string text) const {
-  Replace(kName, name_, &text);
-  Replace(kHash, hash_, &text);
+  Replace(kAnyName, name_, &text);
+  Replace(kAnyHash, hash_, &text);
   return text;
 }
 
 bool FreshDirectory::IsInMarkersOnly(std::string_view text) const {
-  const auto has = [text](std::string_view word) { return Has(text, word); };
+  const auto has = [text](std::string_view word) { return Contains(text, word); };
   return !has(hash_) && std::ranges::none_of(kAskForPath, has) && IsInLinesOnly(kMarker, text);
 }
 
 bool FreshDirectory::IsInFilesOnly(std::string_view ptx) const {
-  return !Has(ptx, hash_) && IsInLinesOnly(kFile, ptx);
+  return !Contains(ptx, hash_) && IsInLinesOnly(kFile, ptx);
 }
 
 bool FreshDirectory::IsInLinesOnly(std::string_view directive, std::string_view text) const {
-  if (Has(text, kName) || Has(text, kHash)) return false;
+  if (Contains(text, kAnyName) || Contains(text, kAnyHash)) return false;
   const std::string path = "\"" + above_ + name_ + "/";
   for (size_t at = text.find(name_); at != std::string_view::npos; at = text.find(name_, at + 1)) {
     const size_t begin = text.rfind('\n', at) + 1;  // or 0 in the first line
@@ -127,7 +127,7 @@ bool FreshDirectory::IsInLinesOnly(std::string_view directive, std::string_view 
     skip("0123456789");
     if (line.size() == size) return false;
     skip(kBlanks);
-    if (!line.starts_with(path) || Has(line.substr(path.size()), name_)) return false;
+    if (!line.starts_with(path) || Contains(line.substr(path.size()), name_)) return false;
   }
   return true;
 }
