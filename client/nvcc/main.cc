@@ -514,22 +514,28 @@ std::string Find(const std::string& name) {
 /// link with nvcc's name, and all arguments are for nvcc.
 int main(int count, char** arguments) {
   std::string started = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+  bool is_named = false;
   if (count > 3 && std::string_view(arguments[1]) == "--for") {
     started = arguments[2];
     arguments += 3;
     count -= 3;
   } else if (started.substr(started.rfind('/') + 1) == kName) {
-    if (count < 2) {
-      std::fprintf(stderr, "usage: %s NVCC ARGUMENT...\n", kName);
+    if (count < 2 || arguments[1][0] == '-') {
+      std::fprintf(stderr, "usage: %s NVCC ARGUMENT..., such as %s nvcc -c a.cu\n", kName, kName);
       return EXIT_FAILURE;
     }
+    is_named = true;
     started = Find(arguments[1]);
     ++arguments;
     --count;
   }
   auto tool = RealTool::Find(started, std::string(Variable("PATH")));
   if (!tool) {
-    std::fprintf(stderr, "%s: nvcc was not found: %s\n", kName, started.c_str());
+    const std::string way_out =
+        is_named ? "name nvcc by its path, or put its directory into PATH"
+                 : "make a link " + started + ".real to it, or put its directory into PATH";
+    std::fprintf(stderr, "%s: no nvcc for %s was found: %s\n", kName, started.c_str(),
+                 way_out.c_str());
     return cccl_cache::standin::kCantStart;
   }
   tool = tool->AsCalled(started);

@@ -332,6 +332,23 @@ def test_a_script_is_not_served_as_nvcc(toolkit, daemon):
     assert kept(daemon) == 0
 
 
+@pytest.mark.parametrize("name,remedy", [("launcher", b"put its directory into PATH"), ("link", b"nvcc.real to it")])
+def test_a_missing_nvcc_is_said_with_the_way_out(toolkit, name, remedy):
+    link = toolkit.directory / "nvcc"
+    link.symlink_to(STANDIN)
+    command = {"launcher": [STANDIN, "nvcc"], "link": [link]}[name]
+    done = ended(toolkit.start_words([*command, "-c", "a.cu"], PATH="/nowhere"))
+    assert done.status == 127
+    assert remedy in done.err
+
+
+def test_the_launcher_without_an_nvcc_says_how_to_call_it(toolkit):
+    for words in [], ["--help"], ["-c", "a.cu"]:
+        done = ended(toolkit.start_words([STANDIN, *words]))
+        assert done.status == 1
+        assert b"usage: cccl-cache-nvcc NVCC ARGUMENT" in done.err
+
+
 @pytest.mark.parametrize("name", ["path", "bare name", "link"])
 def test_the_launcher_needs_no_run(toolkit, daemon, name):
     environment = {"PATH": f"{toolkit.root}/bin:{toolkit.environment['PATH']}"}
