@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <set>
@@ -22,6 +21,7 @@
 #include "base/files/whole_file.h"
 #include "client/nvcc/environment.h"
 #include "client/src/calls/file_digest.h"
+#include "client/standin/process.h"
 
 namespace cccl_cache::nvcc {
 namespace {
@@ -104,9 +104,8 @@ bool IsHarmless(std::string_view name) {
 /// Returns whether the name is in a directory in which our programs keep what they know. The
 /// stand-ins of a run look there, and the results do not depend on it. Each user has other ones.
 bool IsOurCache(std::string_view name) {
-  const char* const runtime = secure_getenv("XDG_RUNTIME_DIR");
-  for (const std::string& directory :
-       {CacheDirectory(), std::string(runtime == nullptr ? "" : runtime) + "/cccl-cache"}) {
+  if (name.find("/../") != std::string_view::npos) return false;
+  for (const std::string& directory : {CacheDirectory(), standin::RuntimeFacts()}) {
     if (!directory.empty() && name.starts_with(directory) &&
         (name.size() == directory.size() || name[directory.size()] == '/')) {
       return true;
@@ -246,7 +245,8 @@ class Builder {
 };
 
 std::string Builder::Add(const std::string& name, const Use& use) {
-  if (IsHarmless(name) || IsOurCache(name)) return "";
+  if (IsHarmless(name)) return "";
+  if (!use.read_by_preprocessor && IsOurCache(name)) return "";
   if (IsOfKernel(name)) return "it looked at " + name;
   if (use.made || use.changed || use.removed) {
     const bool is_output = outputs_.contains(name);
@@ -469,7 +469,8 @@ bool Closure::Holds(const UserCache& facts, const standin::FreshDirectory* fresh
       shown.name = fresh->Show(std::move(shown.name));
       shown.real = fresh->Show(std::move(shown.real));
     }
-    if (!comparison.Take(std::move(shown))) return false;
+    // No run leaves such a name in its closure, but another member of a group may have written it.
+    if (IsOfKernel(shown.name) || !comparison.Take(std::move(shown))) return false;
   }
   ByteWriter writer;
   Encode(&writer);

@@ -177,7 +177,9 @@ std::variant<Command, Refusal> ReadCommand(const RealTool& tool, const std::stri
   if (getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur != RLIM_INFINITY) {
     return Refusal{"a limit of the address space"};
   }
-  if (std::string name = UnkeptVariable(environ); !name.empty()) return Refusal{std::move(name)};
+  if (const std::string name = UnkeptVariable(environ); !name.empty()) {
+    return Refusal{"the variable " + name};
+  }
   Command command;
   command.step = std::get<Step>(std::move(read));
   for (const Output& output : command.step.outputs) {
@@ -391,11 +393,9 @@ Served Make(const RealTool& tool, const Command& command, Client* client, const 
     if (!published.ok()) why = published.error().message;
   } else {
     lease->Fail();
+    if (status == 0) facts.Put(command.UnkeptFact(), "");
   }
-  if (!why.empty()) {
-    facts.Put(command.UnkeptFact(), "");
-    CountUncacheable(why);
-  }
+  if (!why.empty()) CountUncacheable(why);
   return status;
 }
 
@@ -408,13 +408,18 @@ struct Outdated {
 
 /// Answers a run with a stored result of the group, or of this user if `group` is empty, whose
 /// closure holds. If there is none, runs nvcc under the daemon's lease. If there are too many
-/// others, the oldest of them is replaced. Returns none if that is another user's.
+/// others, the oldest of them is replaced. Returns none if that is another user's. The waits for
+/// equal runs are bounded together, from `begin` on.
 std::optional<Served> ServeOf(const std::string& group, Client* client, const RealTool& tool,
-                              const Command& command, const UserCache& facts, char** arguments) {
-  const Clock::time_point begin = Clock::now();
+                              const Command& command, const UserCache& facts, char** arguments,
+                              Clock::time_point begin) {
   // Waiting for a run that is not kept either would be in vain.
   const bool unkept = facts.Age(command.UnkeptFact()).has_value();
   const auto most = unkept ? std::chrono::milliseconds(0) : RunWait().value_or(kLongestWait);
+  const auto left = [&] {
+    const auto waited = std::chrono::ceil<std::chrono::milliseconds>(Clock::now() - begin);
+    return std::max(most - waited, std::chrono::milliseconds(0));
+  };
   std::optional<Outdated> oldest;
   for (uint8_t number = 0; number <= kMostClosures; ++number) {
     uint8_t asked = number;
@@ -424,9 +429,10 @@ std::optional<Served> ServeOf(const std::string& group, Client* client, const Re
       asked = oldest->number;
     }
     const DepositKey key = command.Key(group, asked);
-    auto acquired = Ask(client, key, facts, most);
+    auto acquired = Ask(client, key, facts, left());
     if (const auto* why = std::get_if<Reason>(&acquired)) {
-      if (!unkept || *why != Reason::kTooSlow) return *why;
+      if (*why != Reason::kTooSlow) return *why;
+      if (!unkept) return RunWait() ? *why : Reason::kSilent;
       cccl_cache::interpose::KeepRefusal(
           "nvcc: an equal run is under way, and was not kept before");
       return Reason::kNotServed;
@@ -444,7 +450,7 @@ std::optional<Served> ServeOf(const std::string& group, Client* client, const Re
       Command own = command;
       own.digest = command.own_digest;
       own.fresh.reset();
-      return ServeOf(group, client, tool, own, facts, arguments);
+      return ServeOf(group, client, tool, own, facts, arguments, begin);
     }
     const FreshDirectory* fresh =
         command.fresh && kept && kept->only_in.empty() ? &*command.fresh : nullptr;
@@ -474,8 +480,11 @@ Served Serve(const RealTool& tool, const Command& command, const UserCache& fact
   auto client = Client::Open(ClientOptions{.fallback = CCCL_CACHE_FALLBACK_ERROR});
   if (!client.ok()) return Reason::kNoDaemon;
   const std::string group = RunGroup();
-  auto served = ServeOf(group, &*client, tool, command, facts, arguments);
-  if (!served && !group.empty()) served = ServeOf("", &*client, tool, command, facts, arguments);
+  const Clock::time_point begin = Clock::now();
+  auto served = ServeOf(group, &*client, tool, command, facts, arguments, begin);
+  if (!served && !group.empty()) {
+    served = ServeOf("", &*client, tool, command, facts, arguments, begin);
+  }
   return served.value_or(Reason::kNotServed);
 }
 

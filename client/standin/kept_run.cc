@@ -134,9 +134,9 @@ DepositKey KeyOf(const std::string& identity, const ToolRun& run, const std::str
                      {"place", place}}};
 }
 
-Expected<Done> Publish(Client* client, const DepositKey& key, Lease* lease,
-                       std::string_view contents) {
+Expected<Done> Publish(Client* client, DepositKey key, Lease* lease, std::string_view contents) {
   if (lease->held()) return lease->Publish(contents, kPublish);
+  key.released_at_limit = true;
   auto acquired = client->Acquire(key, kPublish);
   Lease* const own = acquired.ok() ? std::get_if<Lease>(&*acquired) : nullptr;
   if (own == nullptr || !own->held()) return Done{};

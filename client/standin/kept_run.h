@@ -46,8 +46,7 @@ struct KeptRun {
 /// Publishes the stored form of a run. If this process has no lease, because another process failed
 /// or the user has too many, asks for it once more. The result is lost if that fails. Returns an
 /// error if the daemon refuses the result.
-Expected<Done> Publish(Client* client, const DepositKey& key, Lease* lease,
-                       std::string_view contents);
+Expected<Done> Publish(Client* client, DepositKey key, Lease* lease, std::string_view contents);
 
 /// Asks the daemon for the stored run. Returns the run, or a lease to produce it, or the reason why
 /// the daemon gives neither. If another process is producing it, waits for up to `most`, or two

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cccl_cache::standin {
@@ -14,5 +15,9 @@ namespace cccl_cache::standin {
 /// understood, or if a number has another length than before; the cubin may then be changed in
 /// part.
 [[nodiscard]] std::optional<std::vector<std::string>> SetTimes(std::string* cubin);
+
+/// Returns whether a PTX gives a time or a size of a file itself, as in `.file 1 "k.cu", 1, 2`.
+/// ptxas then writes these numbers, and the present ones would be wrong.
+[[nodiscard]] bool GivesTimes(std::string_view ptx);
 
 }  // namespace cccl_cache::standin

@@ -77,6 +77,7 @@ std::optional<std::string> DigestInputs(const RealTool& tool, const ToolRun& run
   const bool reads_own_id =
       run.links_device_code && texts->size() > 1 && HasProcessNumber(texts->at(1));
   if (reads_own_id) return std::nullopt;
+  if (run.tool->shows_times && GivesTimes(texts->front())) return std::nullopt;
   if (run.tool->drives) {
     auto text = Preprocess(tool, words);
     if (!text) return std::nullopt;

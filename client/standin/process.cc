@@ -41,13 +41,15 @@ bool StandardDescriptorsOpen() {
          fcntl(STDERR_FILENO, F_GETFD) >= 0;
 }
 
-UserCache FactsOfThisUser() {
+std::string RuntimeFacts() {
   const char* runtime = secure_getenv("XDG_RUNTIME_DIR");
-  if (runtime != nullptr && *runtime == '/') {
-    UserCache facts(std::string(runtime) + "/cccl-cache", 1);
-    if (facts.Keeps()) return facts;
-  }
-  return UserCache::Of("facts");
+  if (runtime == nullptr || *runtime != '/') return "";
+  return std::string(runtime) + "/cccl-cache";
+}
+
+UserCache FactsOfThisUser() {
+  UserCache facts(RuntimeFacts(), 1);
+  return facts.Keeps() ? facts : UserCache::Of("facts");
 }
 
 }  // namespace cccl_cache::standin

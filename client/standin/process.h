@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
+
 #include "base/files/user_cache.h"
 
 namespace cccl_cache::standin {
@@ -15,6 +17,9 @@ inline constexpr int kCantStart = 127;
 
 /// Returns whether this process has all three standard descriptors.
 [[nodiscard]] bool StandardDescriptorsOpen();
+
+/// Returns the directory below XDG_RUNTIME_DIR in which FactsOfThisUser() stores. "" without one.
+[[nodiscard]] std::string RuntimeFacts();
 
 /// Returns this user's directory of facts that a run stores for later runs: the versions of tools,
 /// and whether the daemon hangs.

@@ -8,6 +8,7 @@
 #include <catch2/catch.hpp>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 
 #include "base/files/file_stamp.h"
@@ -393,6 +394,40 @@ TEST_CASE("an object is replaced as a whole, after the list of headers") {
 /// Returns the fresh directory below a scene's with this name.
 standin::FreshDirectory Fresh(const Scene& scene, const std::string& name) {
   return *standin::FreshDirectory::Of(scene.directory / name + "/k.cu");
+}
+
+TEST_CASE("a fact of our programs may change, and a header beside it may not") {
+  Scene scene;
+  REQUIRE(setenv("XDG_RUNTIME_DIR", scene.directory.path().c_str(), 1) == 0);
+  const std::string fact = scene.directory.Write("cccl-cache/fact", "1");
+  const std::string header = scene.directory.Write("cccl-cache/a.h", "1");
+  scene.trace.uses[fact] = Found();
+  scene.trace.uses[header] = Found();
+  scene.trace.uses[header].read_by_preprocessor = true;
+  scene.trace.uses[scene.directory / "cccl-cache/../some/a.h"] = Found();
+  const Closure closure = scene.Built();
+  scene.directory.Write("cccl-cache/fact", "2");
+  CHECK(closure.Holds(kNoFacts));
+  scene.directory.Write("cccl-cache/a.h", "2");
+  CHECK_FALSE(closure.Holds(kNoFacts));
+  scene.directory.Write("cccl-cache/a.h", "1");
+  CHECK(closure.Holds(kNoFacts));
+  scene.directory.Write("some/a.h", "2");
+  CHECK_FALSE(closure.Holds(kNoFacts));
+  unsetenv("XDG_RUNTIME_DIR");
+}
+
+TEST_CASE("without a runtime directory, no directory below the root is taken for ours") {
+  unsetenv("XDG_RUNTIME_DIR");
+  Scene scene;
+  scene.trace.uses["/cccl-cache/a.h"] = Found();
+  CHECK_FALSE(scene.Keeps());
+}
+
+TEST_CASE("a closure with the name of a process's or the system's state never holds") {
+  CHECK_FALSE(
+      Closure({{"/proc/self/status", Closure::Kind::kDirectory, false, {}, ""}}).Holds(kNoFacts));
+  CHECK_FALSE(Closure({{"/proc/self", Closure::Kind::kDirectory, false, {}, ""}}).Holds(kNoFacts));
 }
 
 TEST_CASE("a hidden closure holds in each directory with equal files") {

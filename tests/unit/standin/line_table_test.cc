@@ -94,5 +94,12 @@ TEST_CASE("a file that is no cubin, or that is damaged, is refused") {
   for (size_t size = 0; size < cubin.size(); ++size) CHECK(Set(cubin.substr(0, size)).empty());
 }
 
+TEST_CASE("a PTX gives times itself if a .file line goes on behind the name") {
+  CHECK(GivesTimes(".file 1 \"/d/k.cu\", 1700000000, 7\n"));
+  CHECK(GivesTimes(".file 1 \"/d/k.cu\"\n.file\t2 \"/d/a.h\" , 1, 2"));
+  CHECK_FALSE(GivesTimes(".file 1 \"/d/k.cu\"\n.file\t2 \"/d/a,1.h\" \r\nret;\n"));
+  CHECK_FALSE(GivesTimes("ret;"));
+}
+
 }  // namespace
 }  // namespace cccl_cache::standin::line_table_test
