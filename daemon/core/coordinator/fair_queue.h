@@ -70,7 +70,7 @@ class FairQueue {
     std::chrono::milliseconds park_after{1000};
     std::chrono::milliseconds give_way_after{5000};
     uint64_t turns_of_others = 64;
-    std::chrono::milliseconds reserved_for{600'000};
+    std::chrono::milliseconds reserved_for{60'000};
   };
   using Run = std::function<void(uint64_t item)>;
   /// The number of starts that may pass an item, except a warm-up, whose memory does not fit.
