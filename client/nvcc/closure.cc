@@ -142,6 +142,11 @@ std::string WithJoinedLines(std::string text) {
   return text;
 }
 
+/// Returns whether GCC may ask for any variable: by a function of its specs.
+bool AsksForVariable(std::string_view text) {
+  return text.find("%:getenv(") != std::string_view::npos;
+}
+
 /// Returns whether the preprocessor may find the time in the text.
 bool ShowsTime(std::string_view text) {
   for (const std::string_view token : {"__DATE__", "__TIME__", "__TIMESTAMP__"}) {
@@ -332,6 +337,7 @@ std::string Builder::AddFile(const std::string& name, const Use& use) {
       if (std::string why = UnkeptInProfile(contents); !why.empty()) return name + " has " + why;
     }
     const std::string text = WithJoinedLines(std::move(contents));
+    if (AsksForVariable(text)) return name + " asks for a variable";
     if (ShowsTime(text)) return name + " asks for the time";
     if (ComparesTimes(text)) return name + " compares the times of files";
     if (IsReadOnce(text)) once_[*digest].push_back(name);

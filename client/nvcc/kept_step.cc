@@ -3,6 +3,7 @@
 #include "client/nvcc/kept_step.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,16 +11,24 @@
 
 #include "base/codec.h"
 #include "base/files/file_descriptor.h"
+#include "base/files/file_size_limit.h"
 #include "base/files/whole_file.h"
 
 namespace cccl_cache::nvcc {
 namespace {
 
-/// Writes a file as nvcc's programs do: a replaced file or link is removed first, and a new file
-/// gets the mode that the umask allows.
+/// Returns whether the path is a link to a file that is not there.
+bool LeadsNowhere(const std::string& path) {
+  struct stat status;
+  return lstat(path.c_str(), &status) == 0 && stat(path.c_str(), &status) != 0;
+}
+
+/// Writes a file as nvcc's programs do: a replaced file or link is removed first, but for a link to
+/// a file that is not there. A new file gets the mode that the umask allows.
 bool Write(const Product& product, bool replaced) {
+  if (!MayMakeFile(product.contents.size())) return false;
   const mode_t mode = product.executable ? 0777 : 0666;
-  if (!replaced) {
+  if (!replaced || LeadsNowhere(product.path)) {
     const FileDescriptor file(
         open(product.path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
     return file.valid() && WriteAll(file.get(), product.contents);

@@ -177,6 +177,10 @@ std::variant<Command, Refusal> ReadCommand(const RealTool& tool, const std::stri
   if (getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur != RLIM_INFINITY) {
     return Refusal{"a limit of the address space"};
   }
+  // Whether the linker would have made an executable file is not seen then.
+  const mode_t mask = umask(0);
+  umask(mask);
+  if ((mask & S_IXUSR) != 0) return Refusal{"a umask without the right to execute"};
   if (const std::string name = UnkeptVariable(environ); !name.empty()) {
     return Refusal{"the variable " + name};
   }
@@ -258,7 +262,8 @@ bool Hide(const FreshDirectory& fresh, const Trace& trace, KeptStep* kept,
     if (!SetTimes(&cubin) || cubin != product.contents) return false;
     auto path = fresh.Hide(product.path);
     auto hidden = fresh.Hide(std::move(cubin));
-    if (!path || !hidden) return false;
+    // In the run of the other directory, the two names would be one.
+    if (!path || !hidden || fresh.HasSibling(*hidden)) return false;
     product.path = *std::move(path);
     product.contents = contents->emplace_back(*std::move(hidden));
   }
@@ -445,7 +450,9 @@ std::optional<Served> ServeOf(const std::string& group, Client* client, const Re
     auto kept = KeptStep::Decode(deposit.contents());
     // Messages of both outputs in one text can't be told apart.
     const bool fits = kept && (!kept->joined || kept->out.empty() || OutputsAreOne());
-    if (fits && !kept->only_in.empty() && kept->only_in != command.step.sources[0]) {
+    const bool elsewhere =
+        fits && !kept->only_in.empty() && kept->only_in != command.step.sources[0];
+    if (elsewhere && command.fresh) {
       // Equal runs in several directories would wait for each other in vain.
       Command own = command;
       own.digest = command.own_digest;
@@ -455,7 +462,7 @@ std::optional<Served> ServeOf(const std::string& group, Client* client, const Re
     const FreshDirectory* fresh =
         command.fresh && kept && kept->only_in.empty() ? &*command.fresh : nullptr;
     std::vector<std::string> contents;
-    if (fits && kept->closure.Holds(facts, fresh)) {
+    if (fits && !elsewhere && kept->closure.Holds(facts, fresh)) {
       if (fresh != nullptr && !Show(*fresh, &*kept, &contents)) return Reason::kNotServed;
       if (!kept->Replay(command.step)) return Reason::kNotServed;
       const auto took = std::chrono::microseconds(kept->took_us);

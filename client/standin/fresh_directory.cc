@@ -83,6 +83,15 @@ std::optional<FreshDirectory> FreshDirectory::InPtx(std::string_view ptx) {
 
 bool FreshDirectory::IsIn(std::string_view text) const { return Contains(text, name_); }
 
+bool FreshDirectory::HasSibling(std::string_view text) const {
+  for (size_t at = text.find(above_); at != std::string_view::npos;
+       at = text.find(above_, at + 1)) {
+    const std::string_view name = text.substr(at + above_.size(), kAnyName.size());
+    if (IsFresh(name) && name != name_) return true;
+  }
+  return false;
+}
+
 std::optional<std::string> FreshDirectory::Hide(std::string text) const {
   if (Contains(text, kAnyName) || Contains(text, kAnyHash)) return std::nullopt;
   for (size_t at = text.find(name_); at != std::string::npos; at = text.find(name_, at + 1)) {

@@ -22,6 +22,9 @@ class FreshDirectory {
   /// Returns whether a text, such as an environment variable, has the name.
   [[nodiscard]] bool IsIn(std::string_view text) const;
 
+  /// Returns whether a text has the path of another such directory beside this one.
+  [[nodiscard]] bool HasSibling(std::string_view text) const;
+
   /// Replaces the name and the hash by the placeholders. None if the text has a placeholder, or
   /// the name elsewhere than in the path of the directory.
   [[nodiscard]] std::optional<std::string> Hide(std::string text) const;

@@ -97,7 +97,8 @@ std::optional<FreshDirectory> FreshDirectoryOf(const ToolRun& run) {
   if (!run.tool->shows_times || !run.shown_paths.empty()) return std::nullopt;
   const auto text = ReadRegular(run.inputs.front());
   auto fresh = text ? FreshDirectory::InPtx(*text) : std::nullopt;
-  const bool fits = fresh && fresh->IsInFilesOnly(*text) && !fresh->IsIn(run.options);
+  const bool fits = fresh && fresh->IsInFilesOnly(*text) && !fresh->HasSibling(*text) &&
+                    !fresh->IsIn(run.options);
   return fits ? fresh : std::nullopt;
 }
 

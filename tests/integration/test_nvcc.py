@@ -112,6 +112,20 @@ def test_a_new_file_has_the_mode_that_the_umask_allows(toolkit):
         assert stat.S_IMODE((toolkit.work / "a.o").stat().st_mode) == 0o666 & ~mask
 
 
+def test_a_program_that_was_made_without_the_right_to_execute_is_not_kept(toolkit, daemon):
+    """A later umask may allow the right, and only the linker knows whether the file should have it."""
+    (toolkit.work / "a.cc").write_text("int main() { return 0; }\n")
+    words = ["a.cc", "-o", "a.out", "-cudart", "none"]
+    before = os.umask(0o133)
+    try:
+        assert toolkit.launch(*words).status == 0
+    finally:
+        os.umask(before)
+    assert kept(daemon) == 0
+    assert toolkit.launch(*words).status == 0
+    assert os.access(toolkit.work / "a.out", os.X_OK)
+
+
 def both(toolkit):
     """Runs the launcher with one pipe for its output and its errors."""
     words = [STANDIN, toolkit.nvcc, *toolkit.words, "-Xptxas", "-v", "-DWARNED"]

@@ -124,6 +124,15 @@ def test_a_header_with_the_name_of_its_directory_is_compiled_in_each(directories
         assert directories.compile(name, *LINES) == "made"
 
 
+def test_a_line_table_with_two_directories_of_tempfile_is_made_in_each(directories):
+    """If one of them is the run's own, the table has the directory once."""
+    header = (f'#line 3 "{directories.above}/{NAMES[1]}/generator.py"\n'
+              "__device__ __noinline__ int sum(int x) { return x < 1 ? 1 : sum(x - 1) + x; }\n")
+    for name in NAMES[:2]:
+        directories.write(name, '#include "a.h"\n__global__ void k(int* p) { *p = sum(*p); }', a=header)
+        assert directories.compile(name, *LINES) == "made"
+
+
 def test_headers_in_the_directory_are_compared(directories):
     text = '#include "a.h"\n#if __has_include("b.h")\n#include "b.h"\n#endif\n__global__ void k(int* p) { *p = A; }'
     for name, headers, how in [(NAMES[0], {"a": "#define A 1"}, "made"), (NAMES[1], {"a": "#define A 1"}, "hit"),

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/nvcc/closure.h"
 
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -319,6 +320,15 @@ TEST_CASE("a text that compares the times of files is not kept") {
   CHECK(scene.Keeps());
 }
 
+TEST_CASE("specs of GCC that ask for a variable are not kept") {
+  Scene scene;
+  const std::string specs = scene.directory.Write("some/own.specs", "*cpp_options:\n+ -DX=1\n");
+  scene.trace.uses[specs] = Found();
+  CHECK(scene.Keeps());
+  scene.directory.Write("some/own.specs", "*cpp_options:\n+ -DX=1%:getenv(OWN 0)\n");
+  CHECK_FALSE(scene.Keeps());
+}
+
 TEST_CASE("a profile that reads a variable outside the key is not kept") {
   Scene scene;
   const std::string profile = scene.directory.Write("bin/nvcc.profile", "PTXAS_FLAGS += -O2\n");
@@ -389,6 +399,33 @@ TEST_CASE("an object is replaced as a whole, after the list of headers") {
   CHECK(std::string(std::istreambuf_iterator<char>(former), {}) == "former");
   CHECK(std::ifstream(object).get() == 'o');
   CHECK(std::distance(fs::directory_iterator(fs::path(object).parent_path()), {}) == 2);
+}
+
+TEST_CASE("an object is written through a link to a file that is not there") {
+  TemporaryDirectory directory;
+  const std::string link = directory / "a.o";
+  fs::create_symlink("target", link);
+  const KeptStep kept{.products = {{link, false, "object"}}, .out = "", .err = ""};
+  const Step step{.sources = {}, .outputs = {{link, true}}, .read_words = ""};
+  REQUIRE(kept.Replay(step));
+  CHECK(fs::is_symlink(link));
+  CHECK(fs::file_size(directory / "target") == 6);
+  REQUIRE(kept.Replay(step));
+  CHECK_FALSE(fs::is_symlink(link));
+}
+
+TEST_CASE("a run is not replayed beyond the limit of a file's size") {
+  TemporaryDirectory directory;
+  const std::string object = directory / "a.o";
+  const KeptStep kept{.products = {{object, false, "object"}}, .out = "", .err = ""};
+  rlimit before;
+  REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
+  const rlimit small{.rlim_cur = 5, .rlim_max = before.rlim_max};
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
+  const bool replayed = kept.Replay({.sources = {}, .outputs = {{object, true}}, .read_words = ""});
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &before) == 0);
+  CHECK_FALSE(replayed);
+  CHECK(fs::is_empty(fs::path(object).parent_path()));
 }
 
 /// Returns the fresh directory below a scene's with this name.

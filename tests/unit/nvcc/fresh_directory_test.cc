@@ -76,6 +76,13 @@ TEST_CASE("a hidden text is shown with the name and hash of another directory") 
   CHECK(other.Hide(other.Show(*hidden)) == hidden);
 }
 
+TEST_CASE("another directory of tempfile beside this one is noticed") {
+  const FreshDirectory fresh = In(kDirectory);
+  CHECK(fresh.HasSibling("x /tmp/tmpother_01/k.cu"));
+  CHECK_FALSE(fresh.HasSibling(kSource));
+  CHECK_FALSE(fresh.HasSibling("/tmp/other /opt/tmpother_01 /tmp/tmpother /tmp/"));
+}
+
 TEST_CASE("a text that has the name elsewhere, or a placeholder, can't be hidden") {
   const FreshDirectory fresh = In(kDirectory);
   CHECK(fresh.Hide("").has_value());
