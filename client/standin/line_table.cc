@@ -145,11 +145,13 @@ std::optional<std::vector<std::string>> SetTimes(std::string* cubin) {
 }
 
 bool GivesTimes(std::string_view ptx) {
-  constexpr std::string_view kFile = ".file";
-  constexpr std::string_view kBlanks = " \t\r";
-  for (size_t at = ptx.find(kFile); at != std::string_view::npos; at = ptx.find(kFile, at + 1)) {
+  constexpr std::string_view kDirective = ".file";
+  constexpr std::string_view kBetween = " \t\r";
+  for (size_t at = ptx.find(kDirective); at != std::string_view::npos;
+       at = ptx.find(kDirective, at + 1)) {
     const std::string_view line = ptx.substr(at, ptx.find('\n', at) - at);
-    if (line.find_first_not_of(kBlanks, line.rfind('"') + 1) != std::string_view::npos) return true;
+    if (line.find_first_not_of(kBetween, line.rfind('"') + 1) != std::string_view::npos)
+      return true;
   }
   return false;
 }
