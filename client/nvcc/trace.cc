@@ -217,7 +217,7 @@ std::optional<Recording> Recording::Make(bool keeps_texts) {
 }
 
 std::optional<int64_t> Recording::Stamp() const {
-  constexpr int64_t kSecond = 1'000'000'000;
+  constexpr int64_t kNanoseconds = 1'000'000'000;
   struct stat status;
   // The kernel stamps a change exactly only if it would otherwise repeat a stamp that a program has
   // seen. The first change may get that of another file's last change.
@@ -228,7 +228,7 @@ std::optional<int64_t> Recording::Stamp() const {
     }
   }
   if (fstat(file_.get(), &status) != 0) return std::nullopt;
-  return status.st_ctim.tv_sec * kSecond + status.st_ctim.tv_nsec;
+  return status.st_ctim.tv_sec * kNanoseconds + status.st_ctim.tv_nsec;
 }
 
 Trace Recording::Read(const std::string& directory) const {
