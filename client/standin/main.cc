@@ -29,6 +29,7 @@
 #include "client/standin/fresh_directory.h"
 #include "client/standin/host_compile.h"
 #include "client/standin/kept_run.h"
+#include "client/standin/line_table.h"
 #include "client/standin/module_id.h"
 #include "client/standin/process.h"
 #include "client/standin/real_tool.h"
