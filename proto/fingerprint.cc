@@ -3,7 +3,11 @@
 #include "proto/fingerprint.h"
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
+#include <utility>
+
+#include "proto/header_set.h"
 
 namespace cccl_cache {
 namespace {
@@ -18,7 +22,10 @@ namespace {
 //   program     = nvrtc | link | nvvm
 //
 //   nvrtc       = text n*root[roots] "working-directory-known" "path-dependent" [paths]
-//   text        = "source" base-name n*option[options] n*expression[expressions] n*header[headers]
+//   text        = "source" base-name n*option[options] n*expression[expressions]
+//                 ["header-set"] n*header[headers]
+//                                      the set: the SHA-256 of the message HeaderSet that the
+//                                      request names, or of all headers if they are one by size
 //   base-name   = "name"               what follows the last '/'; "default_program" for none
 //   option      = "option"             the canonical argument, in the request's order
 //               | "option-directory"   the canonical name alone: the place of a root
@@ -79,10 +86,27 @@ void HashExpressions(Hasher& hasher, const NvrtcProgram& program) {
   for (std::string_view expression : expressions) hasher.AppendValue("expression", expression);
 }
 
+/// Returns the digest of the program's header set. Headers sent inline have the same digest as the
+/// set that a client makes of them.
+std::optional<Digest> HeaderSetOf(const NvrtcProgram& program) {
+  if (program.header_set != nullptr) return program.header_set->digest;
+  std::vector<HeaderText> headers;
+  size_t bytes = 0;
+  for (const InlineHeader& header : program.headers) {
+    headers.push_back({header.name, header.contents});
+    bytes += header.contents.size();
+  }
+  if (bytes < kHeaderSetBytes) return std::nullopt;
+  return EncodedHeaderSet(std::move(headers)).Sha256();
+}
+
 void HashHeaders(Hasher& hasher, const NvrtcProgram& program) {
   std::vector<const InlineHeader*> headers;
-  headers.reserve(program.headers.size());
-  for (const InlineHeader& header : program.headers) headers.push_back(&header);
+  const std::optional<Digest> set = HeaderSetOf(program);
+  if (set) hasher.AppendValue("header-set", set->View());
+  if (!set || program.header_set != nullptr) {
+    for (const InlineHeader& header : program.headers) headers.push_back(&header);
+  }
   std::stable_sort(headers.begin(), headers.end(),
                    [](const InlineHeader* a, const InlineHeader* b) { return a->name < b->name; });
   hasher.AppendValue("headers", headers.size());

@@ -39,7 +39,12 @@ void Walk(ByteCount& count, const NvvmProgram& program) { WalkNvvm(count, progra
 size_t BytesOf(const BuildRequest& request) {
   ByteCount count;
   std::visit([&](const auto& program) { Walk(count, program); }, request.program);
-  return count.bytes() + request.working_directory.size();
+  size_t bytes = count.bytes() + request.working_directory.size();
+  const auto* nvrtc = std::get_if<NvrtcProgram>(&request.program);
+  if (nvrtc != nullptr && nvrtc->header_set != nullptr && nvrtc->header_set->has_contents()) {
+    bytes += nvrtc->header_set->bytes->size();
+  }
+  return bytes;
 }
 
 }  // namespace cccl_cache

@@ -6,10 +6,14 @@
 #include <sys/stat.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
+
+#include "proto/header_set.h"
 
 namespace cccl_cache {
 
@@ -90,6 +94,18 @@ struct NvrtcProgram {
   std::vector<std::string> name_expressions;
   std::vector<EnvironmentVariable> environment;
   bool append_toolchain_headers = false;
+  std::shared_ptr<const HeaderSet> header_set;  ///< headers before `headers`; null: none
+
+  /// Calls `visit` with the name and the contents of each header that the compiler gets, in order.
+  template <typename Visit>
+  void ForEachHeader(const Visit& visit) const {
+    if (header_set != nullptr) {
+      for (const HeaderText& header : header_set->headers) visit(header.name, header.contents);
+    }
+    for (const InlineHeader& header : headers) {
+      visit(std::string_view(header.name), std::string_view(header.contents));
+    }
+  }
 };
 
 struct LinkInput {

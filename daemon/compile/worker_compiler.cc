@@ -129,6 +129,7 @@ WorkerCompiler::Attempt WorkerCompiler::RunWorker(const Work& work,
                                                  .asks = asked != nullptr,
                                                  .may_lack_sandbox = NeedsNoSandbox(job),
                                                  .background = job.background,
+                                                 .bundled_headers = job.bundled_headers,
                                                  .pch = pch != nullptr ? pch->use : PchUse::kNone,
                                                  .pch_fd = pch != nullptr ? pch->fd : -1});
   if (!sockets) {

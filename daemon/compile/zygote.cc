@@ -126,6 +126,7 @@ Result<WorkerSockets> Zygote::Spawn(const Order& order) {
                              .memory_bytes = order.memory_bytes,
                              .may_lack_sandbox = order.may_lack_sandbox,
                              .background = order.background,
+                             .bundled_headers = order.bundled_headers,
                              .pch = order.pch};
   Status sent = [&] {
     const MutexLock lock(sending_);

@@ -45,6 +45,7 @@ class Zygote {
     bool asks = false;              ///< the worker may ask for files
     bool may_lack_sandbox = false;  ///< see SpawnRequest
     bool background = false;        ///< see SpawnRequest
+    bool bundled_headers = false;   ///< see SpawnRequest
     PchUse pch = PchUse::kNone;
     int pch_fd = -1;  ///< memfd of the precompiled header; -1 if `pch` is kNone
   };

@@ -143,6 +143,8 @@ constexpr std::array kSettings = {
         "message_limit", "maximum size of one message"),
     One<SizeFormat, &C::clients, &ServiceLimits::source_bytes>(
         "source_limit", "maximum size of all sources and binaries of one build"),
+    One<SizeFormat, &C::clients, &ServiceLimits::header_set_bytes>(
+        "header_set_limit", "maximum size of one set of inline headers that is sent once"),
     One<CountFormat, &C::clients, &ServiceLimits::headers>(
         "header_limit", "maximum number of inline headers of one build"),
     One<SizeFormat, &C::deposits, &DepositLimits::bytes>("deposit_limit",

@@ -44,6 +44,7 @@ cccl_cache::v1::InfoReply DescribeDaemon(const ServerOptions& options,
   limits->set_message_bytes(options.limits.message_bytes);
   limits->set_source_bytes(options.limits.source_bytes);
   limits->set_headers(options.limits.headers);
+  limits->set_header_set_bytes(options.limits.header_set_bytes);
   limits->set_upload_bytes(options.limits.upload_bytes);
   limits->set_upload_bytes_per_uid(options.limits.upload_bytes_per_uid);
   limits->set_bytes_in_flight(options.limits.bytes_in_flight);

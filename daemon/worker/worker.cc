@@ -96,7 +96,8 @@ void RunWorker(const WorkerSetup& setup) {
   // Without Landlock the worker must not open files. Without mounts, it asks the daemon for the
   // toolchain's headers too.
   if (setup.sandbox.kind() == SandboxKind::kOpensNothing) job->mounts.clear();
-  Send(RunWithFileView(*job, setup, {.pch = &pch, .scratch = std::move(scratch)}));
+  Send(RunWithFileView(
+      *job, setup, {.pch = &pch, .bundled = setup.bundled_headers, .scratch = std::move(scratch)}));
   _exit(
       0);  // without the exit handlers of the zygote: those which NVRTC registered may delete files
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "daemon/worker/compilers/compiler_jobs.h"
+#include "daemon/worker/files/bundled_headers.h"
 #include "daemon/worker/sandbox/isolation.h"
 #include "daemon/worker/sandbox/sandbox.h"
 
@@ -24,6 +25,7 @@ struct WorkerSetup {
   int files = -1;  ///< packet socket for questions about files; -1: the job asks none
   int pch = -1;    ///< memfd of the precompiled header; -1: the job has none
   int null_device = -1;
+  const BundledHeaders* bundled_headers = nullptr;  ///< null: the job reads none
 };
 
 /// The main function of a worker, which runs in a forked child. It isolates the process, enters the

@@ -20,7 +20,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -107,6 +109,26 @@ Result<CompilerLibraries> LoadLibraries(const ZygoteHello& hello) {
   std::thread([&] { libraries = LoadLibrariesHere(hello); }).join();
   malloc_trim(0);
   return *std::move(libraries);
+}
+
+/// Has NVRTC write the headers that its library contains into a new directory, reads them, and
+/// removes the directory.
+Result<BundledHeaders> UnpackBundledHeaders(const NvrtcLibrary& nvrtc) {
+  if (nvrtc.install_bundled_headers == nullptr) {
+    return Error{ErrorCode::kUnavailable, "this NVRTC contains no headers"};
+  }
+  std::string directory = "/tmp/cccl-cached-headers-XXXXXX";
+  if (mkdtemp(directory.data()) == nullptr) return SystemErrorOf(directory.c_str());
+  const char* log = nullptr;
+  const int result = nvrtc.install_bundled_headers(directory.c_str(), 0, &log);
+  Result<BundledHeaders> headers =
+      result == NvrtcLibrary::kSuccess
+          ? BundledHeaders::Read(directory)
+          : Error{ErrorCode::kUnavailable, std::string("unpacking the headers of NVRTC: ") +
+                                               (log != nullptr ? log : "no reason given")};
+  std::error_code ignored;
+  std::filesystem::remove_all(directory, ignored);
+  return headers;
 }
 
 /// Gives up rights so that the workers, which inherit this, do not have them. The zygote itself
@@ -244,8 +266,29 @@ Result<bool> Zygote::TakeRequest() {
     return Error{ErrorCode::kUnavailable, "the daemon's message is not a spawn request"};
   }
   memory_bytes_ = request->memory_bytes;
+  if (request->bundled_headers) {
+    if (const Status provided = ProvideBundledHeaders(); !provided) {
+      Report(packet->fds[2].get(), SpawnFailed{provided.error().message});
+      return true;
+    }
+  }
   Spawn(*std::move(packet), request->pch != PchUse::kNone);
   return true;
+}
+
+Status Zygote::ProvideBundledHeaders() {
+  if (bundled_headers_) return Ok{};
+  if (!libraries_.nvrtc) return Error{ErrorCode::kUnavailable, "the toolchain has no NVRTC"};
+  // The spare worker was forked without the headers.
+  if (Status ended = EndSpare(); !ended) return ended;
+  std::optional<Result<BundledHeaders>> unpacked;
+  // On another thread, as in LoadLibraries().
+  std::thread([&] { unpacked = UnpackBundledHeaders(*libraries_.nvrtc); }).join();
+  if (!*unpacked) return unpacked->error();
+  bundled_headers_ = **std::move(unpacked);
+  own_data_bytes_ = OwnDataBytes();
+  own_address_bytes_ = OwnAddressBytes();
+  return Ok{};
 }
 
 void Zygote::Spawn(Packet packet, bool has_pch) {
@@ -316,7 +359,8 @@ void Zygote::Work(Packet packet) {
        .reply = fds[1].get(),
        .files = fds.size() > files ? fds[files].get() : -1,
        .pch = request->pch != PchUse::kNone ? fds[kSpawnFds].get() : -1,
-       .null_device = null_device_.get()});
+       .null_device = null_device_.get(),
+       .bundled_headers = request->bundled_headers ? &*bundled_headers_ : nullptr});
 }
 
 void Zygote::ReapWorkers() {

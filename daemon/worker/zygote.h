@@ -15,6 +15,7 @@
 #include "daemon/compile/protocol/packet.h"
 #include "daemon/core/model/result.h"
 #include "daemon/worker/compilers/compiler_jobs.h"
+#include "daemon/worker/files/bundled_headers.h"
 #include "daemon/worker/files/memory_files.h"
 #include "daemon/worker/sandbox/sandbox.h"
 #include "daemon/worker/spare_worker.h"
@@ -54,6 +55,8 @@ class Zygote final : private SpareWorker::Role {
   /// result is negative, and errno is set, if the system refuses the fork.
   [[nodiscard]] pid_t StartWorker(Packet& packet, Worker& worker);
   [[nodiscard]] Status EndSpare();
+  /// Unpacks the headers that NVRTC's library contains, unless that was done before.
+  [[nodiscard]] Status ProvideBundledHeaders();
   void Begin() override;
   [[noreturn]] void Work(Packet packet) override;
   void ReapWorkers();
@@ -71,6 +74,7 @@ class Zygote final : private SpareWorker::Role {
   std::optional<SpareWorker> spare_;  ///< gets the next request
   uint64_t memory_bytes_ = 0;         ///< memory limit of the last request
   TouchedBytes touched_bytes_;
+  std::optional<BundledHeaders> bundled_headers_;  ///< none until a job reads them
   HeapSetAside heap_set_aside_;
 };
 

@@ -12,9 +12,6 @@ constexpr std::string_view kPchReason =
     "the compiler would read or write precompiled headers by itself; leave it out (the daemon "
     "precompiles headers on its own)";
 constexpr std::string_view kOwnPchReason = "the daemon precompiles headers on its own";
-constexpr std::string_view kBundledReason =
-    "the compiler would write its headers into a directory by itself; leave it out and ask for the "
-    "toolchain's own headers (append_toolchain_headers)";
 constexpr std::string_view kBypassReason =
     "the client asked for a compile past every cache; leave it out to have the result kept";
 
@@ -336,10 +333,10 @@ constexpr OptionRule kNvrtcRules[] = {
     {.name = "--use-bundled-headers",
      .spellings = kSpellings<"--use-bundled-headers">,
      .value = OptionValue::kRequired,
-     .effect = OptionEffect::kRefused,
+     .names_scratch = true,
      .meaning =
-         "Unpacks the compiler's own headers into a directory and searches there (13.3 and later).",
-     .reason = kBundledReason},
+         "Unpacks the headers that the compiler contains into an empty directory and searches "
+         "there (13.3 and later); the daemon leaves the directory empty."},
     {.name = "--pch",
      .spellings = kSpellings<"--pch", "-pch">,
      .effect = OptionEffect::kNone,

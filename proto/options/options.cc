@@ -13,6 +13,9 @@ namespace {
 constexpr std::string_view kNulReason =
     "it holds a NUL character, at which the compiler would take it to end; send it without";
 
+constexpr std::string_view kTwoScratchReason =
+    "a program's headers are unpacked into one directory; name it once";
+
 /// Returns whether this compiler ignores white space around an argument: NVRTC and libNVVM do,
 /// nvJitLink does not.
 bool DropsWhiteSpace(BuildKind kind) { return kind != BuildKind::kLink; }
@@ -127,7 +130,14 @@ class Parser {
       return reason;
     }
     if (rule.effect == OptionEffect::kNone && IsValue(rule, value)) return {};
+    if (rule.names_scratch && value.empty()) return Keep(nullptr, {}, as_written_);
+    if (rule.names_scratch && std::ranges::any_of(parsed_, [&](const ParsedOption& option) {
+          return option.rule == &rule;
+        })) {
+      return kTwoScratchReason;
+    }
     std::string canonical(rule.name);
+    if (rule.names_scratch) return Keep(&rule, std::string(value), std::move(canonical));
     canonical += '=';
     canonical += value;
     return Keep(&rule, std::string(value), std::move(canonical));

@@ -53,8 +53,11 @@ struct OptionRule {
   bool boolean = false;   ///< the compiler accepts only `true` and `false`
   OptionEffect effect = OptionEffect::kEntersKey;
   bool names_directory = false;  ///< the value is a directory in which headers are searched
-  bool names_file = false;       ///< the value is the name of a file: `--pre-include`
-  bool shows_paths = false;      ///< with this option, the output has paths of sources and headers
+  /// The value is an empty directory for the headers that the compiler's library contains. Its name
+  /// is not part of the key, because the compiler sees another one.
+  bool names_scratch = false;
+  bool names_file = false;   ///< the value is the name of a file: `--pre-include`
+  bool shows_paths = false;  ///< with this option, the output has paths of sources and headers
   OptionReceiver receiver = OptionReceiver::kCompiler;
   std::string_view meaning;  ///< one line that explains the option to users
   std::string_view reason;   ///< why it is handled so, and what users can do; empty for kEntersKey

@@ -33,11 +33,20 @@ ServiceLimits Limits() {
   return limits;
 }
 
+std::string Headers() {
+  v1::HeaderSet set;
+  auto& header = *set.add_headers();
+  header.set_name("h.h");
+  header.mutable_contents()->set_inline_bytes("text");
+  return set.SerializeAsString();
+}
+
 Result<ConvertedRequest> ReadIn(size_t piece, std::string_view bytes) {
   std::vector<std::string_view> pieces;
   for (size_t at = 0; at < bytes.size(); at += piece) pieces.push_back(bytes.substr(at, piece));
   cccl_cache::ProtoReader message(pieces);
   return ReadBuild(message, Limits(), [](const cccl_cache::Digest& digest) {
+    if (digest.bytes[0] == 'h') return std::make_shared<const std::string>(Headers());
     const bool known = digest.bytes[0] == 'd';
     return known ? std::make_shared<const std::string>("uploaded") : nullptr;
   });
@@ -61,6 +70,9 @@ void CheckProgram(const cccl_cache::NvrtcProgram& program, uint64_t& bytes) {
   for (const cccl_cache::InlineHeader& header : program.headers) {
     CheckText(header.name, Limits().name_bytes, bytes);
     CheckText(header.contents, Limits().source_bytes, bytes);
+  }
+  if (program.header_set != nullptr) {
+    assert(program.header_set->headers.size() == (program.header_set->has_contents() ? 1 : 0));
   }
   CheckTexts(program.name_expressions, bytes);
   assert(program.environment.size() <= Limits().options);
@@ -136,6 +148,7 @@ v1::BuildRequest NvrtcRequest() {
   program.add_options("-arch=sm_90");
   program.add_name_expressions("f");
   program.set_append_toolchain_headers(true);
+  program.set_header_set_sha256(std::string(32, 'h'));
   auto& header = *program.add_headers();
   header.set_name("a.h");
   header.mutable_contents()->set_upload_sha256(std::string(32, 'd'));

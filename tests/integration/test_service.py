@@ -266,6 +266,7 @@ def test_health_shows_the_limits_in_force(make_daemon):
         "call_limit_per_uid": ("calls_per_uid", 30), "connection_limit": ("connections", 20),
         "connection_limit_per_uid": ("connections_per_uid", 10), "message_limit": ("message_bytes", 8 << 20),
         "source_limit": ("source_bytes", 9 << 20), "header_limit": ("headers", 11),
+        "header_set_limit": ("header_set_bytes", 10 << 20),
         "in_flight_limit": ("bytes_in_flight", 13 << 20), "in_flight_limit_per_uid": ("bytes_in_flight_per_uid", 12 << 20),
         "upload_limit": ("upload_bytes", 15 << 20), "upload_limit_per_uid": ("upload_bytes_per_uid", 14 << 20),
         "build_timeout": ("build_seconds", 17), "lease_limit": ("lease_seconds", 18),

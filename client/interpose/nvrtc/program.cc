@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/interpose/nvrtc/program.h"
 
+#include <dirent.h>
+
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "client/interpose/nvrtc/functions.h"
@@ -18,6 +21,28 @@ std::vector<cccl_cache_bytes> BytesOf(const std::vector<std::string>& texts) {
   std::vector<cccl_cache_bytes> bytes(texts.size());
   std::ranges::transform(texts, bytes.begin(), Bytes);
   return bytes;
+}
+
+bool IsEmptyDirectory(const std::string& path) {
+  DIR* const directory = opendir(path.c_str());
+  if (directory == nullptr) return false;
+  int entries = 0;
+  while (const dirent* const entry = readdir(directory)) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") ++entries;
+  }
+  closedir(directory);
+  return entries == 0;
+}
+
+/// Returns whether an option names a directory for the library's own headers that has files
+/// already. The real library would use these files, and they may differ from its own headers. It
+/// also makes a missing directory, so that one counts too.
+bool NamesUsedDirectory(const std::string& option) {
+  const size_t name = option.find("--use-bundled-headers");
+  if (name == std::string::npos) return false;
+  const size_t value = option.find('=', name);
+  return value == std::string::npos || !IsEmptyDirectory(option.substr(value + 1));
 }
 
 }  // namespace
@@ -52,6 +77,11 @@ NvrtcResult NvrtcProgram::Compile(int count, const char* const* options) {
 }
 
 std::optional<Reason> NvrtcProgram::CompileInDaemon(const std::vector<std::string>& options) {
+  const char* const appended = std::getenv("NVRTC_APPEND_FLAGS");
+  if (std::ranges::any_of(options, NamesUsedDirectory) ||
+      (appended != nullptr && NamesUsedDirectory(appended))) {
+    return Reason::kNotServed;
+  }
   const std::vector<cccl_cache_bytes> option_bytes = BytesOf(options);
   const std::vector<cccl_cache_bytes> expressions = BytesOf(expressions_);
   std::vector<cccl_cache_header> headers;

@@ -14,12 +14,19 @@ constexpr int kMaxRepairs = 2;
 BuildCall::BuildCall(BuildStep step, RequestMessage* request, const DaemonStub& daemon)
     : step_(step), request_(*request) {
   switch (step_) {
-    case BuildStep::kLearnLimit:
+    case BuildStep::kLearnInfo:
       AppendMessage({}, &body_);
+      break;
+    case BuildStep::kSendHeaders:
+      request_.HeaderSetMessage().ForEachPiece([&](std::string_view piece, bool copied) {
+        copied ? uploaded_.Copy(piece) : uploaded_.Refer(piece);
+      });
+      daemon.AppendUpload(uploaded_, &body_);
       break;
     case BuildStep::kSendAhead:
       sent_ahead_ = daemon.NextToSendAhead(request_);
-      daemon.AppendUpload(request_.blobs()[*sent_ahead_].contents, &body_);
+      uploaded_.Refer(request_.blobs()[*sent_ahead_].contents);
+      daemon.AppendUpload(uploaded_, &body_);
       break;
     case BuildStep::kBuildWithFiles:
       conversation_.emplace(request_);
@@ -32,8 +39,9 @@ BuildCall::BuildCall(BuildStep step, RequestMessage* request, const DaemonStub& 
 
 const char* BuildCall::path() const {
   switch (step_) {
-    case BuildStep::kLearnLimit:
+    case BuildStep::kLearnInfo:
       return DaemonStub::kInfoPath;
+    case BuildStep::kSendHeaders:
     case BuildStep::kSendAhead:
       return "/cccl_cache.v1.Build/Upload";
     case BuildStep::kBuildWithFiles:
@@ -56,7 +64,11 @@ MessageSource* BuildCall::source() { return conversation_ ? &*conversation_ : nu
 Expected<Done> BuildCall::NameUpload() {
   Expected<std::string> sha256 = DaemonStub::ReadUpload(single_.message());
   if (!sha256.ok()) return std::move(sha256).error();
-  request_.NameUpload(*sent_ahead_, *std::move(sha256));
+  if (sent_ahead_) {
+    request_.NameUpload(*sent_ahead_, *std::move(sha256));
+  } else if (*sha256 != request_.header_set_sha256()) {
+    return NotUnderstood("an upload");
+  }
   return Done{};
 }
 
@@ -72,7 +84,9 @@ Expected<BuildReply> BuildCall::TakeReply() {
 }
 
 BuildStep BuildSteps::next() const {
-  if (too_large_) return BuildStep::kLearnLimit;
+  const bool asks_for_minor = request_.names_header_set() && !daemon_.api_minor();
+  if (too_large_ || asks_for_minor) return BuildStep::kLearnInfo;
+  if (lacks_headers_) return BuildStep::kSendHeaders;
   if (daemon_.NextToSendAhead(request_)) return BuildStep::kSendAhead;
   if ((apart_ || daemon_.elsewhere()) && !no_files_) return BuildStep::kBuildWithFiles;
   return apart_ || reply_ ? BuildStep::kBuildInChunks : BuildStep::kBuild;
@@ -80,15 +94,24 @@ BuildStep BuildSteps::next() const {
 
 std::optional<Expected<BuildReply>> BuildSteps::Took(BuildCall* call,
                                                      const Expected<Done>& called) {
-  if (call->step() == BuildStep::kLearnLimit) {
-    const Error too_large = *std::exchange(too_large_, std::nullopt);
-    if (called.ok()) daemon_.NoteLimit(call->message());
-    if (daemon_.Fits(request_)) return too_large;
-    return std::nullopt;
-  }
+  if (call->step() == BuildStep::kLearnInfo) return TookInfo(call, called);
   if (!called.ok()) return Took(call->step(), called.error());
-  if (call->step() != BuildStep::kSendAhead) return Took(call->step(), call->TakeReply());
+  if (call->step() > BuildStep::kSendAhead) return Took(call->step(), call->TakeReply());
+  lacks_headers_ = false;
   if (Expected<Done> named = call->NameUpload(); !named.ok()) return std::move(named).error();
+  return std::nullopt;
+}
+
+std::optional<Expected<BuildReply>> BuildSteps::TookInfo(BuildCall* call,
+                                                         const Expected<Done>& called) {
+  if (called.ok()) daemon_.NoteInfo(call->message());
+  const std::optional<Error> too_large = std::exchange(too_large_, std::nullopt);
+  if (!called.ok() && !too_large) return called.error();
+  // An older daemon would ignore the header set and compile without the headers.
+  if (daemon_.api_minor().value_or(0) < RequestMessage::kApiMinorOfHeaderSets) {
+    request_.InlineHeaders();
+  }
+  if (too_large && daemon_.Fits(request_)) return *too_large;
   return std::nullopt;
 }
 
@@ -120,7 +143,14 @@ bool BuildSteps::MayGoOn(BuildStep step, const Error& error) {
     case CCCL_CACHE_UPLOAD_NEEDED:
       // A daemon that was restarted after the uploads does not have them any more.
       request_.InlineAll();
+      lacks_headers_ = request_.names_header_set();
       return ++repairs_ <= kMaxRepairs;
+    case CCCL_CACHE_DENIED:
+      // The daemon keeps nothing for this user.
+      if (step != BuildStep::kSendHeaders) return false;
+      lacks_headers_ = false;
+      request_.InlineHeaders();
+      return true;
     case CCCL_CACHE_TOO_LARGE:
       if (++repairs_ > kMaxRepairs) return false;
       too_large_ = error;

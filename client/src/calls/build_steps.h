@@ -18,7 +18,8 @@ namespace cccl_cache {
 
 /// The kinds of calls that a build may need. The calls before kBuild prepare the build.
 enum class BuildStep {
-  kLearnLimit,      ///< asks the daemon for its message size limit
+  kLearnInfo,       ///< asks the daemon for its message size limit and its version
+  kSendHeaders,     ///< uploads the header set that the request names
   kSendAhead,       ///< uploads one of the contents, because the request is too large for one
                     ///< message
   kBuild,           ///< one request and one reply; a batch uses a shared stream for it
@@ -44,7 +45,8 @@ class BuildCall {
 
   // The functions below are valid after a call that the daemon answered without an error.
   [[nodiscard]] const Message& message() { return single_.message(); }
-  /// In the request, replaces the contents that were uploaded by their digest.
+  /// In the request, replaces the contents that were uploaded by their digest. For a header set,
+  /// which the request names already, only compares the digest.
   Expected<Done> NameUpload();
   Expected<BuildReply> TakeReply();
 
@@ -52,6 +54,7 @@ class BuildCall {
   const BuildStep step_;
   RequestMessage& request_;
   std::optional<size_t> sent_ahead_;  ///< index in blobs() of the uploaded contents
+  ByteChain uploaded_;                ///< the contents that `body_` uploads
   ByteChain body_;
   SingleMessage single_;
   ChunkedReply chunked_;
@@ -79,11 +82,13 @@ class BuildSteps {
  private:
   /// Returns whether another call may succeed after this error, and prepares that call.
   bool MayGoOn(BuildStep step, const Error& error);
+  std::optional<Expected<BuildReply>> TookInfo(BuildCall* call, const Expected<Done>& called);
 
   DaemonStub& daemon_;
   RequestMessage& request_;
   bool apart_ = false;
   bool no_files_ = false;            ///< the daemon does not know kBuildWithFiles
+  bool lacks_headers_ = false;       ///< the daemon does not have the header set
   int repairs_ = 0;                  ///< number of errors so far after which another call was made
   std::optional<Error> too_large_;   ///< set: the message size limit must be asked for, because of
                                      ///< this error

@@ -47,17 +47,26 @@ std::optional<Expected<BuildReply>> DaemonStub::MakeCall(BuildSteps* steps, Requ
       &call, channel_.Invoke(call.path(), call.body(), call.sink(), deadline, call.source()));
 }
 
-void DaemonStub::NoteLimit(const Message& message) {
+void DaemonStub::NoteInfo(const Message& message) {
   ProtoReader info(message.View());
   uint64_t limit = 0;
+  uint64_t minor = 0;
   while (const uint32_t number = info.Next()) {
+    if (number == fields::InfoReply::kApiMinor) minor = info.Number();
     if (number != fields::InfoReply::kLimits) continue;
     ProtoReader limits = info.Message();
     while (const uint32_t member = limits.Next()) {
       if (member == fields::Limits::kMessageBytes) limit = limits.Number();
     }
   }
-  if (info.ok() && limit != 0 && limit < message_limit_) message_limit_ = limit;
+  if (!info.ok()) return;
+  if (limit != 0 && limit < message_limit_) message_limit_ = limit;
+  api_minor_ = static_cast<uint32_t>(minor);
+}
+
+std::optional<uint32_t> DaemonStub::api_minor() const {
+  const uint32_t minor = api_minor_;
+  return minor == kUnknownMinor ? std::nullopt : std::optional(minor);
 }
 
 bool DaemonStub::Fits(const RequestMessage& request) const {
@@ -69,17 +78,25 @@ std::optional<size_t> DaemonStub::NextToSendAhead(const RequestMessage& request)
   const std::vector<RequestMessage::Blob>& blobs = request.blobs();
   std::optional<size_t> largest;
   for (size_t i = 0; i < blobs.size(); ++i) {
+    if (blobs[i].in_set && request.names_header_set()) continue;
     if (!blobs[i].upload_sha256.empty() || blobs[i].contents.size() <= kUploadName) continue;
     if (!largest || blobs[i].contents.size() > blobs[*largest].contents.size()) largest = i;
   }
   return largest;
 }
 
-void DaemonStub::AppendUpload(std::string_view contents, ByteChain* body) const {
+void DaemonStub::AppendUpload(const ByteChain& contents, ByteChain* body) const {
   const size_t limit = message_limit_;
   const size_t chunk = limit > kChunkHead ? std::min(kMaxChunk, limit - kChunkHead) : 1;
-  for (size_t start = 0; start < contents.size(); start += chunk) {
-    AppendBytesMessage(fields::UploadChunk::kData, contents.substr(start, chunk), body);
+  ByteChain::Position at;
+  for (size_t left = contents.size(); left > 0;) {
+    const size_t size = std::min(left, chunk);
+    const std::string head = ProtoWriter().Head(fields::UploadChunk::kData, size).Take();
+    AppendHead(head.size() + size, body);
+    body->Copy(head);
+    body->ReferTo(contents, at, size);
+    at = contents.Advance(at, size);
+    left -= size;
   }
 }
 

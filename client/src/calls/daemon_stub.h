@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -63,10 +64,13 @@ class DaemonStub {
   /// fits into one message, or no upload would make it smaller.
   [[nodiscard]] std::optional<size_t> NextToSendAhead(const RequestMessage& request) const;
   /// Appends the messages that upload `contents` to `body`. The contents must outlive `body`.
-  void AppendUpload(std::string_view contents, ByteChain* body) const;
+  void AppendUpload(const ByteChain& contents, ByteChain* body) const;
   [[nodiscard]] static Expected<std::string> ReadUpload(const Message& message);
-  /// Lowers the message size limit to that of an InfoReply. A higher limit is ignored.
-  void NoteLimit(const Message& info);
+  /// Lowers the message size limit to that of an InfoReply. A higher limit is ignored. Also notes
+  /// the daemon's minor version.
+  void NoteInfo(const Message& info);
+  /// Returns the minor version of the daemon's API. None: no InfoReply has told it.
+  [[nodiscard]] std::optional<uint32_t> api_minor() const;
   /// Returns whether the daemon failed to open files of this client. If so, later builds send them.
   [[nodiscard]] bool elsewhere() const { return elsewhere_; }
   void NoteElsewhere() { elsewhere_ = true; }
@@ -86,6 +90,9 @@ class DaemonStub {
   Channel channel_;
   /// The daemon's message size limit in bytes; the default until a lower limit is known.
   std::atomic<size_t> message_limit_{size_t{16} << 20};
+  /// The daemon's minor version, or kUnknownMinor.
+  static constexpr uint32_t kUnknownMinor = UINT32_MAX;
+  std::atomic<uint32_t> api_minor_{kUnknownMinor};
   /// See elsewhere().
   std::atomic<bool> elsewhere_{false};
 };

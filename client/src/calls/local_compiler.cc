@@ -96,6 +96,7 @@ Error Missing(const std::string& tried) {
 Expected<std::unique_ptr<LocalCompiler>> LocalCompiler::Start(const std::string& path,
                                                               RequestMessage* request) {
   request->InlineAll();
+  request->InlineHeaders();
   if (request->PackedSize() > UINT32_MAX) {
     return Error{CCCL_CACHE_TOO_LARGE, "the build's contents are more than 4 GiB"};
   }

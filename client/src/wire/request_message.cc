@@ -214,8 +214,32 @@ Expected<Done> RequestMessage::SetProgram(uint32_t number, const Fields& fields)
 
 Expected<Done> RequestMessage::SetProgram(const cccl_cache_nvrtc& program) {
   const NvrtcLists lists(program);
-  return SetProgram(fields::BuildRequest::kNvrtc,
-                    [&](Writer& writer) { WalkNvrtc(writer, program, lists); });
+  Expected<Done> set = SetProgram(fields::BuildRequest::kNvrtc,
+                                  [&](Writer& writer) { WalkNvrtc(writer, program, lists); });
+  if (set.ok()) MakeHeaderSet(program);
+  return set;
+}
+
+void RequestMessage::MakeHeaderSet(const cccl_cache_nvrtc& program) {
+  size_t bytes = 0;
+  const std::span headers(program.headers, program.header_count);
+  for (const cccl_cache_header& header : headers) bytes += header.contents.size;
+  if (bytes < kHeaderSetBytes) return;
+  for (const Part& part : parts_) {
+    if (part.item != fields::NvrtcProgram::kHeaders) continue;
+    const cccl_cache_bytes name = headers[set_headers_.size()].name;
+    set_headers_.emplace_back(std::string(name.data, name.size), part.blob);
+    blobs_[part.blob].in_set = true;
+  }
+  header_set_sha256_ = HeaderSetMessage().Sha256();
+  names_header_set_ = true;
+}
+
+EncodedHeaderSet RequestMessage::HeaderSetMessage() const {
+  std::vector<HeaderText> headers;
+  headers.reserve(set_headers_.size());
+  for (const auto& [name, blob] : set_headers_) headers.push_back({name, blobs_[blob].contents});
+  return EncodedHeaderSet(std::move(headers));
 }
 
 Expected<Done> RequestMessage::SetProgram(const cccl_cache_link& program) {
@@ -278,6 +302,10 @@ void RequestMessage::ForEachPiece(Use use, const Piece& piece) const {
   if (number_ != 0) piece(Head(number_, ProgramSize(use)));
   for (const Part& part : parts_) {
     fields_up_to(part.begin);
+    if (IsLeftOut(part, use)) {
+      at = part.end;
+      continue;
+    }
     if (part.item != 0) piece(Head(part.item, ItemSize(part, use)));
     if (part.contents != 0) {
       const auto [field, bytes] = Sent(part, use);
@@ -289,7 +317,29 @@ void RequestMessage::ForEachPiece(Use use, const Piece& piece) const {
     fields_up_to(part.end);
   }
   fields_up_to(program_.size());
+  piece(HeaderSetField(use));
   piece(use == Use::kName ? named_options_ : options_);
+  if (use == Use::kWire) piece(ApiMinorField());
+}
+
+bool RequestMessage::IsLeftOut(const Part& part, Use use) const {
+  return part.item == fields::NvrtcProgram::kHeaders && HasHeaderSet(use);
+}
+
+// The name has the digest even if the headers are sent inline, so that it does not change.
+bool RequestMessage::HasHeaderSet(Use use) const {
+  return use == Use::kName ? !set_headers_.empty() : names_header_set_;
+}
+
+std::string RequestMessage::HeaderSetField(Use use) const {
+  if (!HasHeaderSet(use)) return {};
+  return ProtoWriter().Bytes(fields::NvrtcProgram::kHeaderSetSha256, header_set_sha256()).Take();
+}
+
+std::string RequestMessage::ApiMinorField() const {
+  // The last value of a field counts. This one is higher than that of the other options.
+  if (!names_header_set_) return {};
+  return ProtoWriter().Number(fields::BuildRequest::kMinApiMinor, kApiMinorOfHeaderSets).Take();
 }
 
 std::pair<uint32_t, std::string_view> RequestMessage::Sent(const Part& part, Use use) const {
@@ -311,7 +361,12 @@ size_t RequestMessage::ItemSize(const Part& part, Use use) const {
 
 size_t RequestMessage::ProgramSize(Use use) const {
   size_t size = program_.size();
+  size += HeaderSetField(use).size();
   for (const Part& part : parts_) {
+    if (IsLeftOut(part, use)) {
+      size -= part.end - part.begin;
+      continue;
+    }
     const size_t whole = ItemSize(part, use);
     size += (part.item == 0 ? whole : SizeOfField(part.item, whole)) - (part.end - part.begin);
   }
@@ -319,13 +374,17 @@ size_t RequestMessage::ProgramSize(Use use) const {
 }
 
 size_t RequestMessage::PackedSize() const {
-  return options_.size() + (number_ == 0 ? 0 : SizeOfField(number_, ProgramSize(Use::kWire)));
+  return options_.size() + ApiMinorField().size() +
+         (number_ == 0 ? 0 : SizeOfField(number_, ProgramSize(Use::kWire)));
 }
 
 size_t RequestMessage::HashOfName() const {
   size_t all = HashOf(program_);
   const auto add = [&](std::string_view bytes) { all = all * kMultiplier + HashOf(bytes); };
-  for (const Blob& blob : blobs_) add(blob.contents);
+  for (const Blob& blob : blobs_) {
+    if (!blob.in_set || !HasHeaderSet(Use::kName)) add(blob.contents);
+  }
+  add(header_set_sha256());
   add(named_options_);
   return all;
 }
@@ -346,7 +405,10 @@ bool RequestMessage::HasName(std::string_view name) const {
 }
 
 void RequestMessage::CopyContents() {
-  for (Blob& blob : blobs_) blob = {copies_.emplace_front(blob.contents), {}};
+  for (Blob& blob : blobs_) {
+    blob.contents = copies_.emplace_front(blob.contents);
+    blob.upload_sha256.clear();
+  }
 }
 
 void RequestMessage::InlineAll() {

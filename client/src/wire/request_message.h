@@ -13,6 +13,8 @@
 #include "cccl_cache/client_c.h"
 #include "cccl_cache/expected.h"
 #include "client/src/transport/byte_chain.h"
+#include "proto/digest.h"
+#include "proto/header_set.h"
 #include "proto/request.h"
 
 namespace cccl_cache {
@@ -28,6 +30,7 @@ class RequestMessage {
     std::string_view contents;
     std::string upload_sha256;  ///< SHA-256 of the upload; empty if the request carries the
                                 ///< contents
+    bool in_set = false;        ///< contents of a header that may go with the header set
   };
 
   RequestMessage() = default;
@@ -67,6 +70,17 @@ class RequestMessage {
   /// the upload.
   void NameUpload(size_t blob, std::string sha256);
 
+  static constexpr uint32_t kApiMinorOfHeaderSets = 4;
+  /// Returns whether the request names its inline headers by the digest of their header set
+  /// (proto/header_set.h) instead of containing them. True at first if they are large enough. The
+  /// daemon must have kApiMinorOfHeaderSets.
+  [[nodiscard]] bool names_header_set() const { return names_header_set_; }
+  /// Returns the encoded header set that the request names. It refers to this object's contents.
+  [[nodiscard]] EncodedHeaderSet HeaderSetMessage() const;
+  [[nodiscard]] std::string_view header_set_sha256() const { return header_set_sha256_.View(); }
+  /// Sends the headers inside the request.
+  void InlineHeaders() { names_header_set_ = false; }
+
   // The functions below append the request in gRPC's encoding. Large contents are referenced, and
   // must outlive the chain.
   void AppendTo(ByteChain* body) const;
@@ -96,6 +110,14 @@ class RequestMessage {
 
   template <typename Fields>
   Expected<Done> SetProgram(uint32_t number, const Fields& fields);
+  void MakeHeaderSet(const cccl_cache_nvrtc& program);
+  /// Returns whether this part is left out, because the header set stands for it.
+  [[nodiscard]] bool IsLeftOut(const Part& part, Use use) const;
+  [[nodiscard]] bool HasHeaderSet(Use use) const;
+  /// Returns the encoded field with the digest of the header set; empty if the headers are inline.
+  [[nodiscard]] std::string HeaderSetField(Use use) const;
+  /// Returns the encoded field min_api_minor, if the header set needs it.
+  [[nodiscard]] std::string ApiMinorField() const;
   template <typename Piece>
   void ForEachPiece(Use use, const Piece& piece) const;
   /// Returns the field number and the value to send in a Blob message: contents, or an upload's
@@ -115,6 +137,10 @@ class RequestMessage {
   std::string options_;        ///< all encoded options, as they are sent
   MissAction on_miss_ = MissAction::kWait;
   std::forward_list<std::string> copies_;
+  std::vector<std::pair<std::string, size_t>> set_headers_;  ///< names and indexes in blobs_ of the
+                                                             ///< headers; empty: they are no set
+  Digest header_set_sha256_;
+  bool names_header_set_ = false;
 };
 
 }  // namespace cccl_cache

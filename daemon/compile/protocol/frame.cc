@@ -89,13 +89,15 @@ Result<ControlMessage> DecodeHello(ByteReader reader) {
   return ControlMessage(std::move(hello));
 }
 
-//   spawn = 2:u8 job-id:u64 memory-bytes:u64 may-lack-sandbox:u8 background:u8 pch:u8
+//   spawn = 2:u8 job-id:u64 memory-bytes:u64 may-lack-sandbox:u8 background:u8
+//           bundled-headers:u8 pch:u8
 std::string Encode(const SpawnRequest& spawn) {
   return Begin(Tag::kSpawn)
       .Put(spawn.job_id)
       .Put(spawn.memory_bytes)
       .Put(spawn.may_lack_sandbox)
       .Put(spawn.background)
+      .Put(spawn.bundled_headers)
       .Put(spawn.pch)
       .Joined();
 }
@@ -157,6 +159,7 @@ Result<ControlMessage> DecodeControlMessage(std::string_view bytes) {
                      .memory_bytes = reader.Take<uint64_t>(),
                      .may_lack_sandbox = reader.Flag(),
                      .background = reader.Flag(),
+                     .bundled_headers = reader.Flag(),
                      .pch = reader.TakeEnum(PchUse::kNone, PchUse::kRead)};
   if (tag != Tag::kSpawn || !reader.complete()) return Malformed("control message");
   return ControlMessage(spawn);

@@ -33,7 +33,7 @@
 namespace cccl_cache::daemon {
 
 /// Increase it with every change of a message in this file, job.h or packet.h.
-inline constexpr uint32_t kWorkerProtocol = 8;
+inline constexpr uint32_t kWorkerProtocol = 9;
 
 /// Exit statuses of a worker that could not reply. kExitNotStarted: the worker could not apply its
 /// resource limits, or could not read the job. kExitReplyLost: the daemon had closed the reply
@@ -94,6 +94,7 @@ struct SpawnRequest {
   /// user.
   bool may_lack_sandbox = false;
   bool background = false;  ///< the worker runs only while no other process needs the processor
+  bool bundled_headers = false;  ///< the job reads the headers that the library contains
   PchUse pch = PchUse::kNone;
 
   bool operator==(const SpawnRequest&) const = default;

@@ -27,11 +27,13 @@ std::vector<std::string_view> ReadViews(ByteReader& reader) {
 void WriteProgram(ByteWriter& writer, const NvrtcProgram& program, const CompileJob& job) {
   writer.CText(job.program_name);
   writer.CText(program.source);
-  writer.Count(program.headers.size());
-  for (const InlineHeader& header : program.headers) {
-    writer.CText(header.name);
-    writer.CText(header.contents);
-  }
+  size_t headers = 0;
+  program.ForEachHeader([&](std::string_view, std::string_view) { ++headers; });
+  writer.Count(headers);
+  program.ForEachHeader([&](std::string_view name, std::string_view contents) {
+    writer.CText(name);
+    writer.CText(contents);
+  });
   WriteTexts(writer, program.name_expressions);
 }
 

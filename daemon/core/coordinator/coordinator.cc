@@ -191,7 +191,11 @@ void BuildCoordinator::Advance(BuildPtr build) {
         }
         // The result is not cached, so finishing the build without its caller would be useless.
         if (!build->plan->uncacheable_reason.empty()) table_.EndWithCaller(build->ticket);
-        if (build->MayBeCompiled()) return flights_.Join(std::move(build));
+        if (build->MayBeCompiled()) {
+          const Status there = CheckHeaderSet(*build->request);
+          if (!there) return responder_.Answer(std::move(build), there.error());
+          return flights_.Join(std::move(build));
+        }
         build->step = Step::kElsewhere;
         break;
       case Step::kElsewhere:
@@ -240,7 +244,9 @@ BuildPtr BuildCoordinator::MakePlan(BuildPtr build) {
     AwaitPlan(std::move(build));
     return nullptr;
   }
-  Result<BuildPlan> plan = large ? *std::move(planned) : Plan(*build);
+  Result<BuildPlan> plan =
+      large ? *std::move(planned)
+            : Plan(build->request, build->toolchain, build->peer, build->real_names);
   if (!plan) {
     responder_.Refuse(std::move(build), plan.error());
     return nullptr;
@@ -269,9 +275,9 @@ void BuildCoordinator::AwaitToolchain(BuildPtr build) {
 // user's other calls, which share the thread.
 void BuildCoordinator::AwaitPlan(BuildPtr build) {
   const auto plan = std::make_shared<std::optional<Result<BuildPlan>>>();
-  auto work = [plan, request = build->request, toolchain = build->toolchain,
-               options = PlanOptions{build->peer.uid, build->real_names, own_view_}] {
-    plan->emplace(PlanBuild(request, toolchain, options));
+  auto work = [this, plan, request = build->request, toolchain = build->toolchain,
+               peer = build->peer, real_names = build->real_names] {
+    plan->emplace(Plan(request, toolchain, peer, real_names));
   };
   lookups_.Compute(std::move(build), std::move(work), [this, plan](BuildPtr parked) {
     parked->awaited = std::move(*plan);
@@ -279,8 +285,15 @@ void BuildCoordinator::AwaitPlan(BuildPtr build) {
   });
 }
 
-Result<BuildPlan> BuildCoordinator::Plan(const Build& build) const {
-  return PlanBuild(build.request, build.toolchain, {build.peer.uid, build.real_names, own_view_});
+Result<BuildPlan> BuildCoordinator::Plan(const std::shared_ptr<const BuildRequest>& request,
+                                         const ToolchainPtr& toolchain, const Peer& peer,
+                                         bool real_names) {
+  PlanOptions options{peer.uid, real_names, own_view_};
+  const auto* program = std::get_if<NvrtcProgram>(&request->program);
+  if (program != nullptr && program->header_set != nullptr) {
+    options.header_set = header_sets_.Of(peer, *program->header_set);
+  }
+  return PlanBuild(request, toolchain, options);
 }
 
 template <typename Look>
@@ -478,8 +491,9 @@ void BuildCoordinator::AwaitComparison(BuildPtr build) {
 void BuildCoordinator::AnswerHit(BuildPtr build, const FlightResult& hit, const Closure& closure) {
   if (build->dry_run) return responder_.Explain(std::move(build), explainer_.OfHit(hit.tier));
   // A shadow check verifies an entry that several users share. An entry that one user inserted
-  // serves only this user, so it is not checked.
-  if (!hit.private_to_user) flights_.Hit(*build, hit, closure);
+  // serves only this user, so it is not checked. Without its header set, a build can't be.
+  const bool checkable = !hit.private_to_user && CheckHeaderSet(*build->request).ok();
+  if (checkable) flights_.Hit(*build, hit, closure);
   responder_.AnswerHit(std::move(build), hit, closure);
 }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "daemon/core/closure/header_set_traits.h"
 #include "daemon/core/closure/sent_files.h"
 #include "daemon/core/coordinator/async_lookups.h"
 #include "daemon/core/coordinator/build.h"
@@ -118,7 +119,9 @@ class BuildCoordinator final : public Builder {
   template <typename Read>
   void AwaitDisk(BuildPtr build, Read read);
 
-  [[nodiscard]] Result<BuildPlan> Plan(const Build& build) const;
+  [[nodiscard]] Result<BuildPlan> Plan(const std::shared_ptr<const BuildRequest>& request,
+                                       const ToolchainPtr& toolchain, const Peer& peer,
+                                       bool real_names);
   [[nodiscard]] std::shared_ptr<RequesterFiles> FilesOf(const Build& build) const;
   /// Both read the disk and may block, unless the cache knows that the entry is not on the disk.
   PlanEntry ReadEntry(const BuildPlan& plan, uid_t uid, bool dry_run);
@@ -142,6 +145,7 @@ class BuildCoordinator final : public Builder {
   FlightTable table_;
   BuildCache cache_;
   BuildHistory history_;
+  KnownHeaderSets header_sets_{[] { return std::chrono::steady_clock::now(); }};
   Responder responder_;
   const Explainer explainer_;
   AsyncLookups lookups_;  // its threads use all members until Close

@@ -52,6 +52,9 @@ void AddProgram(const NvrtcProgram& program, const BuildPlan& plan, PastBuild* b
   const std::string_view name = ProgramName(program);
   build->program = name.substr(name.rfind('/') + 1);
   build->source = MarkOfText(name, program.source);
+  if (const auto& set = program.header_set) {
+    build->headers.push_back({"(a header set)", set->digest, 0, 0});
+  }
   for (const InlineHeader& header : program.headers) {
     build->headers.push_back(MarkOfText(header.name, header.contents));
   }

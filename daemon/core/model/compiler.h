@@ -28,6 +28,10 @@ class JobFiles;
 /// reads. A canonical name is this prefix, the number of a root, a slash and a path.
 inline constexpr std::string_view kCanonicalPrefix = "/cccl-root-";
 
+/// The name of the directory in which the compiler sees the headers that its own library contains
+/// (--use-bundled-headers). Workers have them in memory.
+inline constexpr std::string_view kBundledDirectory = "/cccl-root-bundled";
+
 /// A directory with the name that the compiler sees and its real path.
 struct Mount {
   std::string visible;   ///< absolute, without a slash at the end, such as "/cccl-root-1"; or equal
@@ -58,6 +62,7 @@ struct CompileJob {
   /// The directories that the compiler can read; only for NVRTC. If several contain a name, the one
   /// with the longest `visible` applies. Names in none of them are outside.
   std::vector<Mount> mounts;
+  bool bundled_headers = false;           ///< whether kBundledDirectory exists
   std::string visible_working_directory;  ///< the compiler's working directory
   /// The user for whom the job runs; none for a job of the daemon itself. If workers can't run in a
   /// sandbox, jobs for any uid except the daemon's own fail with kDenied.

@@ -24,6 +24,7 @@ inline constexpr int kStreamsPerConnection = 1'024;
 struct ServiceLimits {
   uint64_t message_bytes = 16ull << 20;  ///< size of one request or reply that is not streamed
   uint64_t source_bytes = 64ull << 20;   ///< total size of all texts and binaries in one request
+  uint64_t header_set_bytes = 256ull << 20;  ///< size of one header set
   size_t headers = 10'000;
   /// Elements in each list: options, name expressions, environment, inputs, modules.
   size_t options = kMaxListed;

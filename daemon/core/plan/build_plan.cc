@@ -36,15 +36,18 @@ void EachText(const NvrtcProgram& program, const std::vector<ParsedOption>& opti
   for (const std::string& expression : program.name_expressions) visit(expression);
 }
 
-NameParts PartsOf(const NvrtcProgram& program, const std::vector<ParsedOption>& options) {
-  NameParts parts;
+// In the functions below, `set` has the traits of the program's header set.
+NameParts PartsOf(const NvrtcProgram& program, const std::vector<ParsedOption>& options,
+                  const HeaderSetTraits& set) {
+  NameParts parts = set.parts;
   EachText(program, options, [&](std::string_view text) { parts |= PartsIn(text); });
   return parts;
 }
 
-PathUses UsesIn(const NvrtcProgram& program, const std::vector<ParsedOption>& options) {
+PathUses UsesIn(const NvrtcProgram& program, const std::vector<ParsedOption>& options,
+                const HeaderSetTraits& set) {
   constexpr std::string_view kDefine = "--define-macro=";
-  PathUses uses;
+  PathUses uses = set.uses;
   EachText(program, options, [&](std::string_view text) {
     if (text.starts_with(kDefine)) {
       uses |= PathUsesIn(fmt::format("#define {}", text.substr(kDefine.size())), false);
@@ -62,24 +65,17 @@ struct RequestTraits {
   [[nodiscard]] bool path_token() const { return written.path_token || pasted.path_token; }
 };
 
-RequestTraits TraitsOf(const BuildRequest& request, const std::vector<ParsedOption>& options) {
-  RequestTraits traits;
+RequestTraits TraitsOf(const BuildRequest& request, const std::vector<ParsedOption>& options,
+                       const HeaderSetTraits& set) {
+  RequestTraits traits{.written = set.written};
   const auto* program = std::get_if<NvrtcProgram>(&request.program);
   if (program == nullptr) return traits;
   TextTraits& written = traits.written;
-  EachText(*program, options, [&](std::string_view text) {
-    const TextTraits found = ScanText(text);
-    if (written.time_token.empty()) written.time_token = found.time_token;
-    written.path_token = written.path_token || found.path_token;
-    written.assertion = written.assertion || found.assertion;
-    written.base_name_token = written.base_name_token || found.base_name_token;
-    written.function_token = written.function_token || found.function_token;
-    written.may_paste = written.may_paste || found.may_paste;
-  });
+  EachText(*program, options, [&](std::string_view text) { Merge(ScanText(text), &written); });
   if (written.assertion && !written.path_token) {
-    written.path_token = UsesIn(*program, options).ShowMoreThanText();
+    written.path_token = UsesIn(*program, options, set).ShowMoreThanText();
   }
-  if (written.may_paste) traits.pasted = PastedNames(PartsOf(*program, options));
+  if (written.may_paste) traits.pasted = PastedNames(PartsOf(*program, options, set));
   return traits;
 }
 
@@ -112,12 +108,21 @@ bool AddsSeed(const std::vector<ParsedOption>& parsed, const Capabilities& capab
   return capabilities.random_seed && !Names(parsed, "-frandom-seed");
 }
 
+bool NamesScratch(const ParsedOption& option) {
+  return option.rule != nullptr && option.rule->names_scratch;
+}
+
+// Returns whether the library contains headers. An older one refuses the option for them.
+bool ContainsHeaders(const Toolchain& toolchain) {
+  return std::pair(toolchain.major, toolchain.minor) >= std::pair(13, 3);
+}
+
 // Returns the compiler's options: first the options that the daemon adds, then the client's. The
 // toolchain's header directories come directly after the client's last -I. After the client's last
 // option they could become its value, if that option lacks one.
 std::vector<std::string> CompilerOptions(const std::vector<ParsedOption>& parsed,
                                          const std::vector<Root>& roots,
-                                         const Capabilities& capabilities) {
+                                         const Capabilities& capabilities, bool bundled) {
   std::vector<std::string> options;
   if (AddsSeed(parsed, capabilities)) options.emplace_back("-frandom-seed=");
   if (capabilities.no_cache && !Names(parsed, "--no-cache")) options.push_back("--no-cache");
@@ -125,9 +130,19 @@ std::vector<std::string> CompilerOptions(const std::vector<ParsedOption>& parsed
   size_t root = 1;
   for (const ParsedOption& option : parsed) {
     const bool directory = option.rule != nullptr && option.rule->names_directory;
-    options.push_back(directory
-                          ? fmt::format("{}={}", option.rule->name, roots[root++].for_compiler)
-                          : option.canonical);
+    if (NamesScratch(option)) {
+      // NVRTC searches these two directories at the place of the option.
+      if (bundled) {
+        options.push_back(fmt::format("--include-path={}", kBundledDirectory));
+        options.push_back(fmt::format("--include-path={}/cccl", kBundledDirectory));
+      } else {
+        options.push_back(fmt::format("{}={}", option.rule->name, option.value));
+      }
+    } else {
+      options.push_back(directory
+                            ? fmt::format("{}={}", option.rule->name, roots[root++].for_compiler)
+                            : option.canonical);
+    }
     if (directory) end_of_directories = options.size();
   }
   std::vector<std::string> appended;
@@ -190,7 +205,10 @@ void PlanNvrtc(const std::vector<ParsedOption>& parsed, const PlanOptions& optio
   *roots = LayOutRoots(request, parsed, *plan->job.toolchain, {plan->path_dependent, elsewhere});
 
   CompileJob& job = plan->job;
-  job.options = CompilerOptions(parsed, *roots, job.toolchain->capabilities);
+  plan->bundled_headers =
+      std::ranges::any_of(parsed, NamesScratch) && ContainsHeaders(*job.toolchain);
+  job.bundled_headers = plan->bundled_headers;
+  job.options = CompilerOptions(parsed, *roots, job.toolchain->capabilities, plan->bundled_headers);
   plan->seed_missing = AddsSeed(parsed, job.toolchain->capabilities);
   const std::string_view name = ProgramName(program);
   if (plan->path_dependent) {
@@ -213,6 +231,13 @@ void PlanNvrtc(const std::vector<ParsedOption>& parsed, const PlanOptions& optio
     if (!root.mount.visible.empty()) plan->visible_roots.push_back({root.mount.visible, number});
     if (root.mount.trusted || !plan->path_dependent) job.mounts.push_back(root.mount);
   }
+}
+
+Error HasNul(std::string_view what, size_t at) {
+  return {ErrorCode::kInvalidRequest,
+          fmt::format("{} has a NUL byte at offset {}; NVRTC would read it only up to there, "
+                      "so send text without one",
+                      what, at)};
 }
 
 // NVRTC appends the words of kAppendFlags to the options of every compile if the variable kSwitch
@@ -241,7 +266,20 @@ Result<BuildPlan> PlanBuild(std::shared_ptr<const BuildRequest> request, Toolcha
   plan.directories.working_directory = request->working_directory;
   plan.directories.view = request->files_view;
   plan.directories.toolchain = toolchain->contents;
-  const RequestTraits traits = TraitsOf(*request, parsed);
+  const auto* program = std::get_if<NvrtcProgram>(&request->program);
+  if (program != nullptr && program->header_set != nullptr) {
+    plan.header_set = options.header_set;
+    if (!plan.header_set) {
+      if (const Status there = CheckHeaderSet(*request); !there) return there.error();
+      plan.header_set = TraitsOf(*program->header_set);
+    }
+    if (const auto& nul = plan.header_set->nul) {
+      return HasNul(fmt::format("the header \"{}\" of nvrtc.header_set_sha256", nul->header),
+                    nul->offset);
+    }
+  }
+  const RequestTraits traits =
+      TraitsOf(*request, parsed, plan.header_set.value_or(HeaderSetTraits()));
   plan.uncacheable_reason = UncacheableReason(parsed, traits);
   plan.base_name_token = traits.written.base_name_token || traits.pasted.base_name_token;
   plan.function_token = traits.written.function_token || traits.pasted.function_token;
@@ -275,7 +313,8 @@ void AddSeed(const BuildPlan& plan, CompileJob* job) {
 
 PathUses PathUsesOf(const BuildPlan& plan) {
   const auto* program = std::get_if<NvrtcProgram>(&plan.job.request->program);
-  return program == nullptr ? PathUses() : UsesIn(*program, plan.options);
+  if (program == nullptr) return {};
+  return UsesIn(*program, plan.options, plan.header_set.value_or(HeaderSetTraits()));
 }
 
 std::vector<std::string> OptionsOf(const BuildRequest& request) {
@@ -296,22 +335,26 @@ std::vector<std::string> OptionsOf(const BuildRequest& request) {
   return options;
 }
 
+Status CheckHeaderSet(const BuildRequest& request) {
+  const auto* program = std::get_if<NvrtcProgram>(&request.program);
+  if (program == nullptr || program->header_set == nullptr) return Ok{};
+  const HeaderSet& set = *program->header_set;
+  if (set.has_contents()) return Ok{};
+  return Error{ErrorCode::kUploadNeeded,
+               fmt::format("nvrtc.header_set_sha256: this user has no upload {}, or it was "
+                           "forgotten: upload it again",
+                           set.digest.Hex())};
+}
+
 Status CheckTexts(const BuildRequest& request) {
   const auto* program = std::get_if<NvrtcProgram>(&request.program);
   if (program == nullptr) return Ok{};
-  const auto refuse = [](std::string_view what, size_t at) {
-    return Error{
-        ErrorCode::kInvalidRequest,
-        fmt::format("{} has a NUL byte at offset {}; NVRTC would read it only up to there, "
-                    "so send text without one",
-                    what, at)};
-  };
   if (const size_t at = program->source.find('\0'); at != program->source.npos) {
-    return refuse("nvrtc.source", at);
+    return HasNul("nvrtc.source", at);
   }
   for (const InlineHeader& header : program->headers) {
     if (const size_t at = header.contents.find('\0'); at != header.contents.npos) {
-      return refuse(fmt::format("nvrtc.headers[\"{}\"]", header.name), at);
+      return HasNul(fmt::format("nvrtc.headers[\"{}\"]", header.name), at);
     }
   }
   return Ok{};

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "daemon/core/closure/closure_recorder.h"
+#include "daemon/core/closure/header_set_traits.h"
 #include "daemon/core/closure/path_uses.h"
 #include "daemon/core/model/compiler.h"
 #include "daemon/core/model/requester_files.h"
@@ -42,6 +43,8 @@ struct BuildPlan {
   bool seed_missing = false;
   /// Whether the compiler sees the real paths. The fingerprint then covers these paths.
   bool path_dependent = false;
+  /// Whether the compiler reads the headers that its own library contains (kBundledDirectory).
+  bool bundled_headers = false;
   bool base_name_token = false;    ///< whether __BASE_FILE__ is in the request, or can be pasted
                                    ///< from parts
   bool function_token = false;     ///< whether __PRETTY_FUNCTION__ is in the request, or can be
@@ -51,6 +54,7 @@ struct BuildPlan {
   /// For each root: the prefix that the client's names of its files have. The compiler sees the
   /// prefix /cccl-root-N/ instead.
   std::vector<std::string> client_prefixes;
+  std::optional<HeaderSetTraits> header_set;  ///< traits of the request's header set, if any
   // Inputs of the fingerprint besides the request.
   std::vector<ParsedOption> options;
   std::vector<FingerprintRoot> fingerprint_roots;
@@ -70,10 +74,13 @@ struct PlanOptions {
   /// directory of the toolchain. None: the view is unknown, and all clients are assumed to have the
   /// same view.
   std::optional<FilesView> own_view = std::nullopt;
+  /// The traits of the request's header set. None: the set is scanned, if it has contents.
+  std::optional<HeaderSetTraits> header_set = std::nullopt;
 };
 
 /// Applies the option rules, lays out the roots and computes the fingerprint. kInvalidRequest: the
-/// message names the invalid field or option. Reads no file and has no side effects.
+/// message names the invalid field or option. kUploadNeeded: the request has a header set without
+/// contents, and `options` lacks its traits. Reads no file and has no side effects.
 [[nodiscard]] Result<BuildPlan> PlanBuild(std::shared_ptr<const BuildRequest> request,
                                           ToolchainPtr toolchain, const PlanOptions& options);
 
@@ -84,6 +91,10 @@ void AddSeed(const BuildPlan& plan, CompileJob* job);
 /// Returns how the texts of the request use paths, for example in assertions. The scan of the files
 /// that the compiler reads needs this result, because macros of the request may be used there.
 [[nodiscard]] PathUses PathUsesOf(const BuildPlan& plan);
+
+/// Returns kUploadNeeded if the request has a header set without contents: it can be looked up, but
+/// not compiled.
+[[nodiscard]] Status CheckHeaderSet(const BuildRequest& request);
 
 /// Returns the options that the compiler applies: first those of the request, then those in NVRTC's
 /// environment variable.

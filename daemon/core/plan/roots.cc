@@ -89,6 +89,14 @@ Root IncludeRoot(size_t number, std::string_view named, const BuildRequest& requ
   return root;
 }
 
+/// Returns the client's name of kBundledDirectory.
+std::string_view ScratchOf(const BuildPlan& plan) {
+  for (const ParsedOption& option : plan.options) {
+    if (option.rule != nullptr && option.rule->names_scratch) return option.value;
+  }
+  return {};
+}
+
 std::string NumbersOf(std::string_view text, std::string_view separator) {
   std::string numbers;
   for (char c : text) numbers += fmt::format("{}{}", numbers.empty() ? "" : separator, int{c});
@@ -121,7 +129,7 @@ std::vector<Root> LayOutRoots(const BuildRequest& request, const std::vector<Par
 
 std::string WithClientNames(const BuildPlan& plan, std::string_view text) {
   std::string result;
-  if (plan.path_dependent) return std::string(text);
+  if (plan.path_dependent && !plan.bundled_headers) return std::string(text);
   result.reserve(text.size());
   while (true) {
     const size_t at = text.find(kCanonicalPrefix);
@@ -133,7 +141,10 @@ std::string WithClientNames(const BuildPlan& plan, std::string_view text) {
     const bool known = number.ec == std::errc() && number.ptr != end && *number.ptr == '/' &&
                        root < plan.client_prefixes.size();
     result.append(text.substr(0, at));
-    if (known) {
+    if (plan.bundled_headers && text.substr(at).starts_with(kBundledDirectory)) {
+      result += ScratchOf(plan);
+      text.remove_prefix(at + kBundledDirectory.size());
+    } else if (known) {
       result += plan.client_prefixes[root];
       text.remove_prefix(number.ptr + 1 - text.data());
     } else {
@@ -147,7 +158,8 @@ std::string WithClientNames(const BuildPlan& plan, std::string_view text) {
 
 bool ShowsCanonicalNames(const BuildPlan& plan, const Artifact& artifact) {
   const bool nvrtc = plan.job.request->kind() == BuildKind::kNvrtc;
-  if (plan.path_dependent || !nvrtc) return false;
+  const bool has_some = !plan.path_dependent || plan.bundled_headers;
+  if (!has_some || !nvrtc) return false;
   static const ShownText kShown(kCanonicalPrefix);
   return kShown.In(artifact);
 }

@@ -150,16 +150,23 @@ FlightResult CompileRunner::RunNow(const BuildPlan& plan, const CompileOrder& or
       std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - flight_result.started);
   CountJob(order.purpose, attempt.ended_for_paths, flight_result.compile_time);
   flight_result.toolchain_changed = !parts_.toolchains.Unchanged(toolchain);
-  const bool may_hold_text =
-      attempt.record.traits.uses.as_text || LooksInToolchain(attempt.record.closure);
+  const bool may_hold_text = attempt.record.traits.uses.as_text ||
+                             LooksInToolchain(attempt.record.closure) || plan.bundled_headers;
   const std::optional<bool> ptx_shows_paths = attempt.ptx_shows_paths;
   Judge(plan, std::move(attempt), &flight_result);
   if (ptx_shows_paths) {
     flight_result.shows_paths = *ptx_shows_paths;
   } else if (order.purpose == CompilePurpose::kCaller && may_hold_text &&
-             flight_result.keepable() && flight_result.output.succeeded && !plan.path_dependent &&
-             MakesIntermediateCode(plan.job)) {
+             flight_result.keepable() && flight_result.output.succeeded &&
+             (!plan.path_dependent || plan.bundled_headers) && MakesIntermediateCode(plan.job)) {
     flight_result.shows_paths = PtxShowsPaths(plan, order, flight_result.closure, stop);
+  }
+  // The names of other directories are real, but the compiler never sees the client's name of this
+  // one.
+  if (plan.path_dependent && std::exchange(flight_result.shows_paths, false)) {
+    flight_result.error = Error{ErrorCode::kInvalidRequest,
+                                "option --use-bundled-headers: the output shows the name of the "
+                                "directory, so only the client itself can compile this program"};
   }
   const CallerFilesPtr& files = order.caller.files;
   flight_result.files_were_sent = files != nullptr;

@@ -77,7 +77,11 @@ Digest KeyOf(const BuildPlan& plan, const Digest& view, std::string_view text) {
     hasher.AppendValue("root", root.visible);
     hasher.AppendValue("number", root.number);
   }
-  for (const auto& header : std::get<NvrtcProgram>(job.request->program).headers) {
+  const auto& program = std::get<NvrtcProgram>(job.request->program);
+  if (program.header_set != nullptr) {
+    hasher.AppendValue("header set", program.header_set->digest.View());
+  }
+  for (const auto& header : program.headers) {
     hasher.AppendValue("header", header.name);
     hasher.AppendValue("contents", header.contents);
   }
@@ -121,8 +125,9 @@ std::vector<std::string> OptionsToPtx(std::vector<std::string> options) {
 CompileJob PreambleJob(const CompileJob& job, const Preamble& preamble) {
   const auto& program = std::get<NvrtcProgram>(job.request->program);
   auto request = std::make_shared<BuildRequest>();
-  request->program =
-      NvrtcProgram{.source = program.source.substr(0, preamble.length), .headers = program.headers};
+  request->program = NvrtcProgram{.source = program.source.substr(0, preamble.length),
+                                  .headers = program.headers,
+                                  .header_set = program.header_set};
   CompileJob result = job;
   result.request = std::move(request);
   result.options = OptionsToParse(job);
@@ -140,10 +145,10 @@ uint64_t BytesOf(const CompileJob& preamble_job, const BuildPlan& plan) {
   const auto add = [&](std::string_view text) { bytes += sizeof(std::string) + text.size(); };
   const auto& program = std::get<NvrtcProgram>(preamble_job.request->program);
   add(program.source);
-  for (const InlineHeader& header : program.headers) {
-    add(header.name);
-    add(header.contents);
-  }
+  program.ForEachHeader([&](std::string_view name, std::string_view contents) {
+    add(name);
+    add(contents);
+  });
   for (const std::string& option : preamble_job.options) add(option);
   for (const Mount& mount : preamble_job.mounts) {
     add(mount.visible);

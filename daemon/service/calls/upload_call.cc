@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <grpcpp/support/proto_buffer_reader.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "cccl_cache/v1/build.pb.h"
@@ -59,12 +60,13 @@ Status UploadCall::Append(grpc::ByteBuffer& message) {
   if (!chunk.ParseFromZeroCopyStream(&reader)) {
     return Error{ErrorCode::kInvalidRequest, "the message is not a cccl_cache.v1.UploadChunk"};
   }
-  if (chunk.data().size() > backend_.limits.source_bytes - bytes_.size()) {
+  const uint64_t most = std::max(backend_.limits.source_bytes, backend_.limits.header_set_bytes);
+  if (chunk.data().size() > most - bytes_.size()) {
     return Error{ErrorCode::kInvalidRequest,
                  fmt::format("an upload of more than {} bytes, the most that a request can use "
-                             "(the daemon's source_limit): split the program, or move parts of it "
-                             "into files that it includes",
-                             backend_.limits.source_bytes)};
+                             "(the daemon's source_limit or header_set_limit): split the program, "
+                             "or move parts of it into files that it includes",
+                             most)};
   }
   auto more = backend_.budget.Take(peer_.account(), Resource::kUploadBytes, chunk.data().size());
   if (!more) return more.error();

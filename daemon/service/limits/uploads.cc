@@ -2,13 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/service/limits/uploads.h"
 
+#include <utility>
+
 namespace cccl_cache::daemon {
 
 void Uploads::Keep(uid_t uid, const Digest& digest, std::string bytes, Share share,
                    Clock::time_point now) {
-  Blob blob{std::make_shared<const std::string>(std::move(bytes)), std::move(share), now + kept_};
+  Blob blob{std::make_shared<const Counted>(Counted{std::move(bytes), std::move(share)}),
+            now + kept_};
   const MutexLock lock(mutex_);
-  blobs_[{uid, digest}] = std::move(blob);
+  std::swap(blobs_[{uid, digest}], blob);
 }
 
 std::shared_ptr<const std::string> Uploads::Find(uid_t uid, const Digest& digest,
@@ -16,7 +19,9 @@ std::shared_ptr<const std::string> Uploads::Find(uid_t uid, const Digest& digest
   const MutexLock lock(mutex_);
   const auto found = blobs_.find({uid, digest});
   if (found == blobs_.end() || found->second.until <= now) return nullptr;
-  return found->second.bytes;
+  found->second.until = now + kept_;
+  const std::shared_ptr<const Counted>& counted = found->second.counted;
+  return {counted, &counted->bytes};
 }
 
 void Uploads::Drop(uid_t uid, const Digest& digest) {

@@ -25,11 +25,12 @@ class Uploads {
   explicit Uploads(std::chrono::seconds kept) : kept_(kept) {}
 
   /// Keeps a blob for the time that the constructor was given. The daemon must have computed the
-  /// digest itself. `share` is released with the blob. If the blob is kept already, its time starts
+  /// digest itself. If the blob is kept already, its time starts
   /// again.
   void Keep(uid_t uid, const Digest& digest, std::string bytes, Share share,
             Clock::time_point now = Clock::now());
-  /// Returns the blob, or null if this uid did not send it or it has expired.
+  /// Returns the blob, or null if this uid did not send it or it has expired. The blob's time
+  /// starts again. Its share is released when neither this object nor a caller holds the blob.
   [[nodiscard]] std::shared_ptr<const std::string> Find(uid_t uid, const Digest& digest,
                                                         Clock::time_point now = Clock::now());
   /// Frees a blob whose caller left before the upload was answered. If another caller with this uid
@@ -39,9 +40,12 @@ class Uploads {
   void Forget(Clock::time_point now = Clock::now());
 
  private:
-  struct Blob {
-    std::shared_ptr<const std::string> bytes;
+  struct Counted {
+    std::string bytes;
     Share share;
+  };
+  struct Blob {
+    std::shared_ptr<const Counted> counted;
     Clock::time_point until;
   };
 

@@ -63,6 +63,10 @@ class MessageReader {
   void SourceText(uint32_t field, std::string_view name, std::string& text) {
     if (number_ == field) text = checks_.SourceText(name, ReadBlob());
   }
+  void HeaderSetDigest(uint32_t field, std::string_view name,
+                       std::shared_ptr<const HeaderSet>& set) {
+    if (number_ == field) set = checks_.Headers(name, message_.Bytes());
+  }
   void Contents(uint32_t field, std::string_view name, std::string& bytes) {
     if (number_ == field) bytes = checks_.Contents(name, ReadBlob());
   }
@@ -241,13 +245,17 @@ std::string RequestFields::SourceText(std::string_view field, Blob&& blob) {
   return text;
 }
 
-std::string RequestFields::Text(std::string_view field, std::string&& text, uint64_t limit) {
-  if (error_) return {};
+void RequestFields::CheckName(std::string_view field, std::string_view text, uint64_t limit) {
   if (text.size() > limit) {
     Refuse(fmt::format("{}: {} bytes long, at most {} are allowed", field, text.size(), limit));
-  } else if (text.find('\0') != std::string::npos) {
+  } else if (text.find('\0') != std::string_view::npos) {
     Refuse(fmt::format("{}: holds a zero byte", field));
   }
+}
+
+std::string RequestFields::Text(std::string_view field, std::string&& text, uint64_t limit) {
+  if (error_) return {};
+  CheckName(field, text, limit);
   bytes_ += text.size();
   return std::move(text);
 }
@@ -261,12 +269,35 @@ void RequestFields::Count(std::string_view field, uint64_t size) {
                   field, limits_.source_bytes));
 }
 
-std::string RequestFields::Uploaded(std::string_view field, const std::string& raw) {
+std::optional<Digest> RequestFields::DigestOf(std::string_view field, std::string_view raw) {
   const auto digest = Digest::FromBytes(raw);
-  if (!digest) {
-    Refuse(fmt::format("{}.upload_sha256: {} bytes long, a SHA-256 has 32", field, raw.size()));
-    return {};
+  if (!digest) Refuse(fmt::format("{}: {} bytes long, a SHA-256 has 32", field, raw.size()));
+  return digest;
+}
+
+std::shared_ptr<const HeaderSet> RequestFields::Headers(std::string_view field,
+                                                        std::string_view sha256) {
+  const auto digest = error_ ? std::nullopt : DigestOf(field, sha256);
+  if (!digest) return nullptr;
+  auto set =
+      std::make_shared<HeaderSet>(HeaderSet{.digest = *digest, .bytes = find_upload_(*digest)});
+  if (!set->has_contents()) return set;
+  auto headers = ReadHeaderSet(*set->bytes, limits_.headers);
+  if (!headers) {
+    Refuse(
+        fmt::format("{}: the upload is not a cccl_cache.v1.HeaderSet with inline contents", field));
+    return nullptr;
   }
+  set->headers = *std::move(headers);
+  Count(field, set->headers.size() * sizeof(HeaderText));
+  CheckCount(field, set->headers.size(), limits_.headers);
+  for (const HeaderText& header : set->headers) CheckName(field, header.name, limits_.name_bytes);
+  return set;
+}
+
+std::string RequestFields::Uploaded(std::string_view field, const std::string& raw) {
+  const auto digest = DigestOf(fmt::format("{}.upload_sha256", field), raw);
+  if (!digest) return {};
   const auto blob = find_upload_(*digest);
   if (blob == nullptr) {
     error_ = Error{ErrorCode::kUploadNeeded,
@@ -285,7 +316,12 @@ Result<ConvertedRequest> ReadBuild(ProtoReader& message, const ServiceLimits& li
   RequestFields checks(limits, find_upload);
   const auto request = std::make_shared<ReceivedRequest>();
   MessageReader(limits, &checks, &message).Read([&request](MessageReader& walk) {
-    walk.Program<NvrtcProgram>(Field::kNvrtc, *request, [](auto&... of) { WalkNvrtc(of...); });
+    walk.Program<NvrtcProgram>(
+        Field::kNvrtc, *request, [](auto& each, NvrtcProgram& program, NvrtcProgram& lists) {
+          WalkNvrtc(each, program, lists);
+          each.HeaderSetDigest(fields::NvrtcProgram::kHeaderSetSha256, "nvrtc.header_set_sha256",
+                               program.header_set);
+        });
     walk.Program<LinkProgram>(Field::kLink, *request, [](auto&... of) { WalkLink(of...); });
     walk.Program<NvvmProgram>(Field::kNvvm, *request, [](auto&... of) { WalkNvvm(of...); });
     WalkRequest(walk, *request);

@@ -48,11 +48,16 @@ class RequestFields {
   std::string Contents(std::string_view field, Blob&& blob);
   /// Takes a text that the compiler reads as a C string. Refuses a text with a zero byte.
   std::string SourceText(std::string_view field, Blob&& blob);
+  /// Takes the digest of a header set. If the caller has not uploaded the set, the result has only
+  /// the digest. Its texts do not count in bytes(), because they count as an upload.
+  std::shared_ptr<const HeaderSet> Headers(std::string_view field, std::string_view sha256);
 
  private:
   std::string Text(std::string_view field, std::string&& text, uint64_t limit);
+  void CheckName(std::string_view field, std::string_view text, uint64_t limit);
   void Count(std::string_view field, uint64_t size);
   std::string Uploaded(std::string_view field, const std::string& raw);
+  std::optional<Digest> DigestOf(std::string_view field, std::string_view raw);
 
   const ServiceLimits& limits_;
   const FindUpload& find_upload_;

@@ -47,6 +47,7 @@ struct NvrtcLibrary {
   int (*supported_archs)(int*);
   int (*set_pch_heap_size)(size_t);
   int (*pch_create_status)(Program);
+  int (*install_bundled_headers)(const char* directory, unsigned flags, const char** log);
 };
 
 /// The functions of a loaded libnvJitLink, as nvJitLink.h declares them. An `int` result is an

@@ -122,6 +122,7 @@ Result<NvrtcLibrary> NvrtcLibrary::Open(const LibraryFiles& files) {
   library->Find("nvrtcGetSupportedArchs", nvrtc.supported_archs);
   library->Find("nvrtcSetPCHHeapSize", nvrtc.set_pch_heap_size);
   library->Find("nvrtcGetPCHCreateStatus", nvrtc.pch_create_status);
+  library->Find("nvrtcInstallBundledHeaders", nvrtc.install_bundled_headers);
   if (Status complete = library->Complete(); !complete) return complete.error();
   return nvrtc;
 }

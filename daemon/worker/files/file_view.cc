@@ -41,6 +41,7 @@ bool NamesDirectory(std::string_view name) { return name.ends_with('/') || name.
 FileView::FileView(const WorkerJob& job, std::vector<std::string> trusted_directories,
                    Others others)
     : paths_(job),
+      bundled_(others.bundled),
       header_directories_(trusted_directories),
       asked_(others.asked),
       pch_(others.pch),
@@ -107,7 +108,19 @@ int FileView::OpenOwn(const std::string& path, int directory) {
   return target.Release();
 }
 
+std::optional<FileAnswer> FileView::FindBundled(std::string_view name) const {
+  if (bundled_ == nullptr) return std::nullopt;
+  const std::string path = VisiblePath(name);
+  if (!BundledHeaders::Own(path)) return std::nullopt;
+  return bundled_->Find(path);
+}
+
 FileView::Opened FileView::OpenAny(std::string_view name, int flags) {
+  if (auto bundled = FindBundled(name)) {
+    if (bundled->kind == FileKind::kAbsent || Writes(flags)) return -ENOENT;
+    if (bundled->kind == FileKind::kFile && NamesDirectory(name)) return -ENOTDIR;
+    return *std::move(bundled);
+  }
   const VisiblePaths::Place place = paths_.Find(name);
   const auto* path = std::get_if<VisiblePaths::Path>(&place);
   if (path == nullptr) return -ENOENT;
@@ -148,6 +161,11 @@ int FileView::Stat(std::string_view name, struct stat* status) {
 }
 
 int FileView::StatAny(std::string_view name, struct stat* status) {
+  if (const auto bundled = FindBundled(name)) {
+    if (bundled->kind == FileKind::kAbsent) return -ENOENT;
+    *status = made_up_status::Bundled(*bundled);
+    return 0;
+  }
   const VisiblePaths::Place place = paths_.Find(name);
   if (const auto* directory = std::get_if<VisiblePaths::Directory>(&place)) {
     *status = made_up_status::Directory(directory->inode);
@@ -233,6 +251,7 @@ namespace {
 /// Device numbers in made-up statuses. No real file system may have them.
 constexpr dev_t kDirectories = 1;
 constexpr dev_t kOutside = 2;
+constexpr dev_t kBundled = 3;
 constexpr off_t kBlock = 4096;
 
 struct stat Make(dev_t device, uint64_t inode, mode_t mode, uint64_t size) {
@@ -262,6 +281,13 @@ struct stat OutsideDirectory(uint64_t identity) {
 
 struct stat File(uint64_t identity, uint64_t size) {
   return Make(kOutside, identity, S_IFREG | 0644, size);
+}
+
+struct stat Bundled(const FileAnswer& answer) {
+  if (answer.kind == FileKind::kDirectory) {
+    return Make(kBundled, answer.identity, S_IFDIR | 0755, kBlock);
+  }
+  return Make(kBundled, answer.identity, S_IFREG | 0644, answer.contents->size());
 }
 
 }  // namespace cccl_cache::daemon::made_up_status

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -13,6 +14,7 @@
 
 #include "base/mutex.h"
 #include "daemon/compile/protocol/job.h"
+#include "daemon/worker/files/bundled_headers.h"
 #include "daemon/worker/files/file_client.h"
 #include "daemon/worker/files/memory_files.h"
 #include "daemon/worker/files/paths.h"
@@ -23,6 +25,7 @@ namespace cccl_cache::daemon {
 ///   - A name under one of the job's mounts stands for the path that the mount maps it to.
 ///   - A file in a trusted directory belongs to the toolchain, even if a symlink leads out of the
 ///     directory (paths.h). It is opened from the disk.
+///   - The headers that NVRTC's library contains are in memory.
 ///   - For all other names the worker asks the daemon.
 ///   - A name that the compiler made up does not exist until the compiler opens it.
 ///   - The compiler can write only the precompiled header and scratch files, which are in memory.
@@ -37,6 +40,7 @@ class FileView {
     FileClient* asked = nullptr;               ///< asks the daemon; null: no files exist but the
                                                ///< toolchain's
     PchFile* pch = nullptr;                    ///< null: the job has no precompiled header
+    const BundledHeaders* bundled = nullptr;   ///< null: the job reads none
     std::vector<FileDescriptor> scratch = {};  ///< empty files for ScratchFiles
   };
   FileView(const WorkerJob& job, std::vector<std::string> trusted_directories, Others others);
@@ -68,6 +72,9 @@ class FileView {
   [[nodiscard]] bool IsAsked(const std::string& path) REQUIRES(mutex_);
   [[nodiscard]] FileAnswer Ask(const std::string& visible) REQUIRES(mutex_);
   int StatAny(std::string_view name, struct stat* status);
+  /// Returns the bundled file of this name, which may be absent. None: the name is not one of
+  /// theirs.
+  [[nodiscard]] std::optional<FileAnswer> FindBundled(std::string_view name) const;
   [[nodiscard]] Opened OpenAsked(const std::string& visible) REQUIRES(mutex_);
   int StatAsked(const std::string& visible, struct stat* status) REQUIRES(mutex_);
   /// Announces to the daemon that a file of the toolchain will be looked up. Returns false if the
@@ -79,6 +86,7 @@ class FileView {
   int StatOwn(const std::string& path, struct stat* status) REQUIRES(mutex_);
 
   const VisiblePaths paths_;
+  const BundledHeaders* const bundled_;
   const std::vector<std::string> header_directories_;  ///< real paths of the toolchain's
   Mutex mutex_;
   FileClient* const asked_ PT_GUARDED_BY(mutex_);
@@ -103,5 +111,8 @@ namespace cccl_cache::daemon::made_up_status {
 /// The status of a directory outside the toolchain. `identity` is its inode number (FileAnswer).
 [[nodiscard]] struct stat OutsideDirectory(uint64_t identity);
 [[nodiscard]] struct stat File(uint64_t identity, uint64_t size);
+
+/// The status of a file or directory of BundledHeaders.
+[[nodiscard]] struct stat Bundled(const FileAnswer& answer);
 
 }  // namespace cccl_cache::daemon::made_up_status

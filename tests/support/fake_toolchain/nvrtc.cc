@@ -4,11 +4,14 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <new>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "tests/support/fake_toolchain/mapped_control.h"
@@ -280,6 +283,17 @@ int nvrtcGetPCHHeapSizeRequired(Program*, size_t* size) {
 }
 
 int nvrtcGetPCHCreateStatus(Program*) { return 13; }
+
+int nvrtcInstallBundledHeaders(const char* directory, unsigned, const char** log) {
+  const std::filesystem::path place = directory;
+  std::error_code error;
+  std::filesystem::create_directory(place / "cccl", error);
+  std::ofstream(place / "bundled.h") << "// bundled\n";
+  std::ofstream file(place / "cccl/nested.h");
+  if (file << "// nested\n") return kSuccess;
+  *log = "a full disk";
+  return kInvalidInput;
+}
 
 int nvrtcSetFlowCallback(Program*, int (*)(void*, void*), void*) { return kSuccess; }
 

@@ -34,13 +34,15 @@ void CheckNothingElseDecodes(const std::string& bytes, Decode decode) {
 }  // namespace
 
 TEST_CASE("control messages decode to themselves") {
-  const std::vector<ControlMessage> messages = {Hello(),
-                                                ZygoteHello{},
-                                                ZygoteHello{.forks_ahead = false},
-                                                SpawnRequest{1ull << 63, 4ull << 30},
-                                                SpawnRequest{1, 2, true},
-                                                SpawnRequest{1, 2, false, true},
-                                                SpawnRequest{3, 4, false, false, PchUse::kRead}};
+  const std::vector<ControlMessage> messages = {
+      Hello(),
+      ZygoteHello{},
+      ZygoteHello{.forks_ahead = false},
+      SpawnRequest{1ull << 63, 4ull << 30},
+      SpawnRequest{1, 2, true},
+      SpawnRequest{1, 2, false, true},
+      SpawnRequest{3, 4, false, false, true},
+      SpawnRequest{3, 4, false, false, false, PchUse::kRead}};
   for (const ControlMessage& message : messages) {
     const std::string bytes = EncodeControlMessage(message);
     const Result<ControlMessage> decoded = DecodeControlMessage(bytes);

@@ -205,6 +205,25 @@ TEST_CASE("a background job's worker has idle priority, other workers have norma
   CHECK(policy_of(false) == SCHED_OTHER);
 }
 
+TEST_CASE("a job reads the headers in the compiler's library, also after a job without them") {
+  CompileFixture fixture;
+  REQUIRE(fixture.Compile("first").ok());
+  CompileJob job =
+      fixture.NvrtcJob("#include <bundled.h>\n#include <nested.h>\n",
+                       {"-arch=sm_90", "-I/cccl-root-bundled", "-I/cccl-root-bundled/cccl"});
+  const auto succeeds = [&] {
+    const auto output = fixture.compiler.Compile(job, CompileFixture::SmallLimits(), {});
+    REQUIRE(output.ok());
+    return output->succeeded;
+  };
+  CHECK_FALSE(succeeds());
+  job.bundled_headers = true;
+  CHECK(succeeds());
+  CHECK(succeeds());
+  job.bundled_headers = false;
+  CHECK_FALSE(succeeds());
+}
+
 TEST_CASE("a worker's output is an answer only if it is one frame before a normal exit") {
   CompileFixture fixture;
   for (const char* source :

@@ -121,6 +121,31 @@ TEST_CASE("a build whose output shows paths is keyed by them and compiled under 
   CHECK_FALSE(Plan(Request("/a/k.cu", {"-DNOW=__TIME__"})).uncacheable_reason.empty());
 }
 
+TEST_CASE("the headers in the compiler's library have one name, and no name of a client's") {
+  const auto planned = [](int minor, const std::string& directory, const std::string& source) {
+    auto toolchain = std::make_shared<Toolchain>(*MakeToolchain());
+    toolchain->major = 13;
+    toolchain->minor = minor;
+    const auto request =
+        Request("/a/k.cu", {"-I/a/i", "--use-bundled-headers=" + directory, "-arch=sm_90"}, source);
+    return *PlanBuild(request, toolchain, {});
+  };
+  const BuildPlan plan = planned(3, "/tmp/x1", "code");
+  CHECK(plan.job.bundled_headers);
+  const std::vector<std::string>& options = plan.job.options;
+  const auto place = std::ranges::find(options, "--include-path=/cccl-root-1");
+  REQUIRE(options.end() - place == 4);
+  CHECK(place[1] == "--include-path=/cccl-root-bundled");
+  CHECK(place[2] == "--include-path=/cccl-root-bundled/cccl");
+  for (const char* source : {"code", "const char* file = __FILE__;"}) {
+    CHECK(planned(3, "/tmp/x1", source).key == planned(3, "/tmp/x2", source).key);
+  }
+  CHECK(plan.key != Plan(Request("/a/k.cu", {"-I/a/i", "-arch=sm_90"})).key);
+  const BuildPlan older = planned(2, "/tmp/x1", "code");
+  CHECK_FALSE(older.job.bundled_headers);
+  CHECK(Has(older.job.options, "--use-bundled-headers=/tmp/x1"));
+}
+
 TEST_CASE("the toolchain's own directories are recognised under any name") {
   const BuildPlan alias = Plan(Request("k.cu", {"-I/usr/local/cuda/include"}));
   const BuildPlan real = Plan(Request("k.cu", {"-I", "/opt/cuda/include/"}));

@@ -193,5 +193,20 @@ TEST_CASE("one part that shows a text is enough") {
   CHECK_FALSE(ShownText("/a").In(Artifact()));
 }
 
+TEST_CASE("the name of the headers in the compiler's library is the client's directory in a log") {
+  auto toolchain = std::make_shared<Toolchain>(*testing::MakeToolchain());
+  toolchain->major = 13;
+  toolchain->minor = 3;
+  for (const char* source : {"code", "const char* file = __FILE__;"}) {
+    auto request = testing::MakeRequest(source);
+    std::get<NvrtcProgram>(request->program).options = {"--use-bundled-headers=/tmp/x1"};
+    const BuildPlan plan = *PlanBuild(request, toolchain, {});
+    CHECK(WithClientNames(plan, "/cccl-root-bundled/a.h(1): warning") == "/tmp/x1/a.h(1): warning");
+    Artifact artifact;
+    artifact.parts.push_back({ArtifactKind::kPtx, "\"/cccl-root-bundled/a.h\""});
+    CHECK(ShowsCanonicalNames(plan, artifact));
+  }
+}
+
 }  // namespace
 }  // namespace cccl_cache::daemon::roots_test

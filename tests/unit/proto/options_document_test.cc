@@ -31,6 +31,7 @@ std::string Effect(const OptionRule& rule) {
   if (rule.effect == OptionEffect::kNone) return "none: " + std::string(rule.reason);
   std::string text = "key";
   if (rule.names_directory) text += ": a root";
+  if (rule.names_scratch) text += ", without the value";
   if (rule.names_file) text += ", names a file";
   if (rule.shows_paths) text += ", shows paths";
   if (rule.receiver != OptionReceiver::kCompiler) text += ", looked into";

@@ -389,6 +389,55 @@ TEST_CASE("the size of all contents together is limited, uploads included") {
   CHECK(scene.Wrong().starts_with("c: source, headers and inputs together are larger than 20"));
 }
 
+std::string OneHeader(const std::string& name) {
+  v1::HeaderSet set;
+  auto& header = *set.add_headers();
+  header.set_name(name);
+  header.mutable_contents()->set_inline_bytes("text");
+  return set.SerializeAsString();
+}
+
+TEST_CASE("a header set is found by its digest, and without its upload only the digest is known") {
+  const std::string uploaded = OneHeader("a.h");
+  const FindUpload find = [&](const cccl_cache::Digest& digest) {
+    return digest == cccl_cache::Sha256(uploaded) ? std::make_shared<const std::string>(uploaded)
+                                                  : nullptr;
+  };
+  const ServiceLimits limits{.source_bytes = 40, .headers = 1, .name_bytes = 4};
+  RequestFields fields(limits, find);
+  const auto set = fields.Headers("set", cccl_cache::Sha256(uploaded).View());
+  REQUIRE(set != nullptr);
+  REQUIRE(set->headers.size() == 1);
+  CHECK(set->headers[0].name == "a.h");
+  CHECK(set->headers[0].contents == "text");
+  CHECK(fields.bytes() < 40);  // not the texts
+  const auto unknown = fields.Headers("set", cccl_cache::Sha256("other").View());
+  REQUIRE(unknown != nullptr);
+  CHECK(unknown->digest == cccl_cache::Sha256("other"));
+  CHECK_FALSE(unknown->has_contents());
+  CHECK_FALSE(fields.error());
+}
+
+TEST_CASE("a header set is refused if it is none, or has too many headers or a long name") {
+  const auto refusal = [](const std::string& uploaded, size_t headers) {
+    const FindUpload find = [&](const auto&) {
+      return std::make_shared<const std::string>(uploaded);
+    };
+    const ServiceLimits limits{.headers = headers, .name_bytes = 4};
+    RequestFields fields(limits, find);
+    static_cast<void>(fields.Headers("set", cccl_cache::Sha256(uploaded).View()));
+    REQUIRE(fields.error());
+    return fields.error()->message;
+  };
+  CHECK(refusal("no message", 9).find("HeaderSet") != std::string::npos);
+  CHECK(refusal(OneHeader("a.h"), 0).find("at most 0") != std::string::npos);
+  CHECK(refusal(OneHeader("long.h"), 9).find("at most 4") != std::string::npos);
+  const Scene scene;
+  RequestFields short_digest(scene.limits, scene.find_upload);
+  CHECK(short_digest.Headers("set", "short") == nullptr);
+  CHECK(short_digest.error()->message == "set: 5 bytes long, a SHA-256 has 32");
+}
+
 TEST_CASE("contents both inline and uploaded are refused, and so is a short digest") {
   Scene both;
   Blob blob = Upload(kUploaded);

@@ -27,7 +27,6 @@ TEST_CASE("an upload expires, and Forget releases its bytes") {
   auto share = budget.Take(Account(1), Resource::kUploadBytes, 5);
   REQUIRE(share.ok());
   uploads.Keep(1, digest, "bytes", std::move(*share), now);
-  CHECK(uploads.Find(1, digest, now + std::chrono::seconds(599)) != nullptr);
   CHECK(uploads.Find(1, digest, now + std::chrono::seconds(600)) == nullptr);
   uploads.Forget(now + std::chrono::seconds(600));
   CHECK(budget.Used(Resource::kUploadBytes) == 0);
@@ -45,6 +44,30 @@ TEST_CASE("a repeated upload counts once, and its lifetime starts again") {
   }
   CHECK(budget.Used(Resource::kUploadBytes) == 5);
   CHECK(uploads.Find(1, digest, now + std::chrono::seconds(650)) != nullptr);
+}
+
+TEST_CASE("a use of an upload starts its lifetime again") {
+  Uploads uploads(std::chrono::seconds(600));
+  const auto digest = cccl_cache::Sha256("bytes");
+  const auto now = Clock::now();
+  uploads.Keep(1, digest, "bytes", Share(), now);
+  CHECK(uploads.Find(1, digest, now + std::chrono::seconds(599)) != nullptr);
+  CHECK(uploads.Find(1, digest, now + std::chrono::seconds(1198)) != nullptr);
+  CHECK(uploads.Find(1, digest, now + std::chrono::seconds(1798)) == nullptr);
+}
+
+TEST_CASE("the bytes of an upload count until its last holder releases it") {
+  Budget budget(ServiceLimits{});
+  Uploads uploads(std::chrono::seconds(600));
+  const auto digest = cccl_cache::Sha256("bytes");
+  auto share = budget.Take(Account(1), Resource::kUploadBytes, 5);
+  REQUIRE(share.ok());
+  uploads.Keep(1, digest, "bytes", std::move(*share));
+  auto held = uploads.Find(1, digest);
+  uploads.Drop(1, digest);
+  CHECK(budget.Used(Resource::kUploadBytes) == 5);
+  held.reset();
+  CHECK(budget.Used(Resource::kUploadBytes) == 0);
 }
 
 }  // namespace

@@ -283,4 +283,31 @@ TEST_CASE("the visible path of a name has no dots") {
   CHECK(view.working_directory() == "/cccl-cwd");
 }
 
+TEST_CASE("the headers in the compiler's library are read from memory, and nothing else is there") {
+  TemporaryDirectory directory;
+  directory.Write("unpacked/cccl/cub/cub.cuh", "cub");
+  directory.Write("unpacked/top.h", "top");
+  const Result<BundledHeaders> bundled = BundledHeaders::Read(directory.path() + "/unpacked");
+  REQUIRE(bundled.ok());
+  fs::remove_all(directory.path() + "/unpacked");
+  AnsweringDaemon daemon{{}};
+  FileClient client{daemon.socket()};
+  FileView view{JobOver(directory.path()), {}, {.asked = &client, .bundled = &*bundled}};
+  CHECK(Read(view, "/cccl-root-bundled/top.h") == "top");
+  CHECK(Read(view, "/cccl-root-bundled/cccl/cub/../cub/./cub.cuh") == "cub");
+  CHECK(Exists(view, "/cccl-root-bundled"));
+  CHECK(Exists(view, "/cccl-root-bundled/cccl"));
+  CHECK(Read(view, "/cccl-root-bundled/cub/cub.cuh") == kNone);
+  CHECK_FALSE(Exists(view, "/cccl-root-bundled/none.h"));
+  CHECK(view.Open("/cccl-root-bundled/new.h", O_WRONLY | O_CREAT) == -ENOENT);
+  struct stat one;
+  struct stat other;
+  REQUIRE(view.Stat("/cccl-root-bundled/top.h", &one) == 0);
+  REQUIRE(view.Stat("/cccl-root-bundled/cccl/cub/cub.cuh", &other) == 0);
+  CHECK(one.st_ino != other.st_ino);
+  CHECK(daemon.asked().empty());
+  FileView without{JobOver(directory.path()), {}, {.asked = &client}};
+  CHECK(Read(without, "/cccl-root-bundled/top.h") == kNone);
+}
+
 }  // namespace file_view_test
