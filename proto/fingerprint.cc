@@ -27,7 +27,8 @@ namespace {
 //                                      the set: the SHA-256 of the message HeaderSet that the
 //                                      request names, or of all headers if they are one by size
 //   base-name   = "name"               what follows the last '/'; "default_program" for none
-//   option      = "option"             the canonical argument, in the request's order
+//   option      = "option"             the canonical argument, in the request's order; of an
+//                                      option that names a scratch directory, the name alone
 //               | "option-directory"   the canonical name alone: the place of a root
 //   expression  = "expression"         sorted, without duplicates
 //   header      = "header-name" "header-contents"
@@ -64,6 +65,8 @@ void HashOptions(Hasher& hasher, const std::vector<const ParsedOption*>& options
   for (const ParsedOption* option : options) {
     if (option->rule != nullptr && option->rule->names_directory) {
       hasher.AppendValue("option-directory", option->rule->name);
+    } else if (option->rule != nullptr && option->rule->names_scratch) {
+      hasher.AppendValue("option", option->rule->name);
     } else {
       hasher.AppendValue("option", option->canonical);
     }

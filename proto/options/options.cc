@@ -137,7 +137,6 @@ class Parser {
       return kTwoScratchReason;
     }
     std::string canonical(rule.name);
-    if (rule.names_scratch) return Keep(&rule, std::string(value), std::move(canonical));
     canonical += '=';
     canonical += value;
     return Keep(&rule, std::string(value), std::move(canonical));

@@ -29,7 +29,8 @@ ContentMark MarkOfText(std::string_view name, std::string_view text) {
 std::vector<std::string> OptionsOf(const BuildPlan& plan) {
   std::vector<std::string> options;
   for (const ParsedOption& option : plan.options) {
-    const bool directory = option.rule != nullptr && option.rule->names_directory;
+    const bool directory =
+        option.rule != nullptr && (option.rule->names_directory || option.rule->names_scratch);
     if (!directory) options.push_back(option.canonical);
   }
   return options;

@@ -68,6 +68,17 @@ TEST_CASE("large headers have one fingerprint, inline in any order and as a set"
   CHECK(RandomSeed(inlined, {}) == RandomSeed(named, {}));
 }
 
+TEST_CASE("the name of a scratch directory does not change the fingerprint, its option does") {
+  const auto with = [](const Texts& options) {
+    BuildRequest request;
+    request.program = NvrtcProgram{.source = "a", .options = options};
+    const Digest toolchain = Sha256("toolchain");
+    return Fingerprint({request, toolchain, Parsed(request.kind(), options), {}, false});
+  };
+  CHECK(with({"--use-bundled-headers=/a"}) == with({"--use-bundled-headers=/b"}));
+  CHECK(with({"--use-bundled-headers=/a"}) != with({}));
+}
+
 TEST_CASE("each part of the headers beside and in a set changes the fingerprint") {
   const auto with = [](const Digest& set, std::vector<InlineHeader> headers) {
     NvrtcProgram program{.source = "a", .headers = std::move(headers)};
