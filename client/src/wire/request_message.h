@@ -70,7 +70,7 @@ class RequestMessage {
   /// the upload.
   void NameUpload(size_t blob, std::string sha256);
 
-  static constexpr uint32_t kApiMinorOfHeaderSets = 4;
+  static constexpr uint32_t kApiMinorOfHeaderSets = 5;
   /// Returns whether the request names its inline headers by the digest of their header set
   /// (proto/header_set.h) instead of containing them. True at first if they are large enough. The
   /// daemon must have kApiMinorOfHeaderSets.

@@ -117,12 +117,32 @@ bool ContainsHeaders(const Toolchain& toolchain) {
   return std::pair(toolchain.major, toolchain.minor) >= std::pair(13, 3);
 }
 
+// Refuses an option for bundled headers of which the key can't leave out the value: an older
+// library names the directory in its error message, and a directory in which the compiler also
+// searches would have the headers at another place of the order.
+Status CheckScratch(const std::vector<ParsedOption>& parsed, const BuildRequest& request,
+                    const Toolchain& toolchain, const std::vector<Root>& roots) {
+  const auto option = std::ranges::find_if(parsed, NamesScratch);
+  if (option == parsed.end()) return Ok{};
+  const auto refuse = [&](std::string_view reason) {
+    return Error{ErrorCode::kInvalidRequest,
+                 fmt::format("option {}: {}", option->rule->name, reason)};
+  };
+  if (!ContainsHeaders(toolchain)) {
+    return refuse("the toolchain's NVRTC contains no headers (13.3 and later do); leave it out");
+  }
+  if (HoldsRoot(option->value, request.working_directory, roots)) {
+    return refuse("the compiler also searches the directory for another reason; name an own one");
+  }
+  return Ok{};
+}
+
 // Returns the compiler's options: first the options that the daemon adds, then the client's. The
 // toolchain's header directories come directly after the client's last -I. After the client's last
 // option they could become its value, if that option lacks one.
 std::vector<std::string> CompilerOptions(const std::vector<ParsedOption>& parsed,
                                          const std::vector<Root>& roots,
-                                         const Capabilities& capabilities, bool bundled) {
+                                         const Capabilities& capabilities) {
   std::vector<std::string> options;
   if (AddsSeed(parsed, capabilities)) options.emplace_back("-frandom-seed=");
   if (capabilities.no_cache && !Names(parsed, "--no-cache")) options.push_back("--no-cache");
@@ -132,12 +152,8 @@ std::vector<std::string> CompilerOptions(const std::vector<ParsedOption>& parsed
     const bool directory = option.rule != nullptr && option.rule->names_directory;
     if (NamesScratch(option)) {
       // NVRTC searches these two directories at the place of the option.
-      if (bundled) {
-        options.push_back(fmt::format("--include-path={}", kBundledDirectory));
-        options.push_back(fmt::format("--include-path={}/cccl", kBundledDirectory));
-      } else {
-        options.push_back(fmt::format("{}={}", option.rule->name, option.value));
-      }
+      options.push_back(fmt::format("--include-path={}", kBundledDirectory));
+      options.push_back(fmt::format("--include-path={}/cccl", kBundledDirectory));
     } else {
       options.push_back(directory
                             ? fmt::format("{}={}", option.rule->name, roots[root++].for_compiler)
@@ -205,10 +221,9 @@ void PlanNvrtc(const std::vector<ParsedOption>& parsed, const PlanOptions& optio
   *roots = LayOutRoots(request, parsed, *plan->job.toolchain, {plan->path_dependent, elsewhere});
 
   CompileJob& job = plan->job;
-  plan->bundled_headers =
-      std::ranges::any_of(parsed, NamesScratch) && ContainsHeaders(*job.toolchain);
+  plan->bundled_headers = std::ranges::any_of(parsed, NamesScratch);
   job.bundled_headers = plan->bundled_headers;
-  job.options = CompilerOptions(parsed, *roots, job.toolchain->capabilities, plan->bundled_headers);
+  job.options = CompilerOptions(parsed, *roots, job.toolchain->capabilities);
   plan->seed_missing = AddsSeed(parsed, job.toolchain->capabilities);
   const std::string_view name = ProgramName(program);
   if (plan->path_dependent) {
@@ -286,6 +301,9 @@ Result<BuildPlan> PlanBuild(std::shared_ptr<const BuildRequest> request, Toolcha
   std::vector<Root> roots;
   if (kind == BuildKind::kNvrtc) {
     PlanNvrtc(parsed, options, traits, &plan, &roots);
+    if (const Status scratch = CheckScratch(parsed, *request, *toolchain, roots); !scratch) {
+      return scratch.error();
+    }
   } else {
     plan.job.visible_working_directory = kCanonicalWorkingDirectory;
     for (const ParsedOption& option : parsed) plan.job.options.push_back(option.canonical);

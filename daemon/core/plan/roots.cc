@@ -127,6 +127,14 @@ std::vector<Root> LayOutRoots(const BuildRequest& request, const std::vector<Par
   return roots;
 }
 
+bool HoldsRoot(std::string_view directory, std::string_view working_directory,
+               const std::vector<Root>& roots) {
+  const std::string path = Absolute(directory, working_directory);
+  return LiesIn(working_directory, path) || std::ranges::any_of(roots, [&](const Root& root) {
+           return LiesIn(root.fingerprint.path, path);
+         });
+}
+
 std::string WithClientNames(const BuildPlan& plan, std::string_view text) {
   std::string result;
   if (plan.path_dependent && !plan.bundled_headers) return std::string(text);

@@ -43,6 +43,10 @@ struct RootLayout {
                                             const std::vector<ParsedOption>& options,
                                             const Toolchain& toolchain, const RootLayout& layout);
 
+/// Returns whether a root or the working directory is this directory of a client, or in it.
+[[nodiscard]] bool HoldsRoot(std::string_view directory, std::string_view working_directory,
+                             const std::vector<Root>& roots);
+
 /// Returns the program's name, or NVRTC's default for a program without one.
 [[nodiscard]] std::string_view ProgramName(const NvrtcProgram& program);
 

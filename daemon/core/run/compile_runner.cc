@@ -163,7 +163,8 @@ FlightResult CompileRunner::RunNow(const BuildPlan& plan, const CompileOrder& or
   }
   // The names of other directories are real, but the compiler never sees the client's name of this
   // one.
-  if (plan.path_dependent && std::exchange(flight_result.shows_paths, false)) {
+  if (plan.path_dependent && plan.bundled_headers &&
+      std::exchange(flight_result.shows_paths, false)) {
     flight_result.error = Error{ErrorCode::kInvalidRequest,
                                 "option --use-bundled-headers: the output shows the name of the "
                                 "directory, so only the client itself can compile this program"};

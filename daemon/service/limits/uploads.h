@@ -25,8 +25,7 @@ class Uploads {
   explicit Uploads(std::chrono::seconds kept) : kept_(kept) {}
 
   /// Keeps a blob for the time that the constructor was given. The daemon must have computed the
-  /// digest itself. If the blob is kept already, its time starts
-  /// again.
+  /// digest itself. If the blob is kept already, its time starts again.
   void Keep(uid_t uid, const Digest& digest, std::string bytes, Share share,
             Clock::time_point now = Clock::now());
   /// Returns the blob, or null if this uid did not send it or it has expired. The blob's time

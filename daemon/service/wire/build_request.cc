@@ -282,6 +282,11 @@ std::shared_ptr<const HeaderSet> RequestFields::Headers(std::string_view field,
   auto set =
       std::make_shared<HeaderSet>(HeaderSet{.digest = *digest, .bytes = find_upload_(*digest)});
   if (!set->has_contents()) return set;
+  if (set->bytes->size() > limits_.header_set_bytes) {
+    Refuse(fmt::format("{}: the set has more than {} bytes (the daemon's header_set_limit)", field,
+                       limits_.header_set_bytes));
+    return nullptr;
+  }
   auto headers = ReadHeaderSet(*set->bytes, limits_.headers);
   if (!headers) {
     Refuse(

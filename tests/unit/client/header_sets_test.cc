@@ -20,7 +20,7 @@ namespace {
 
 /// A daemon that keeps uploads, and refuses builds whose header set it does not have.
 struct Scene {
-  explicit Scene(uint32_t minor = 4) {
+  explicit Scene(uint32_t minor = 5) {
     answers.info = [minor](v1::InfoReply* reply) {
       reply->set_api_minor(minor);
       return grpc::Status::OK;
@@ -74,7 +74,7 @@ TEST_CASE("large headers are sent once and then named by their digest") {
   for (int i = 0; i < 2; ++i) REQUIRE(client->Build(Scene::Build(large)).ok());
   CHECK(scene.uploads == 1);
   CHECK(scene.last.nvrtc().headers_size() == 0);
-  CHECK(scene.last.min_api_minor() == 4);
+  CHECK(scene.last.min_api_minor() == 5);
   REQUIRE(scene.Named().headers_size() == 2);
   CHECK(scene.Named().headers(0).name() == "a.h");
   CHECK((scene.Named().headers(1).contents().inline_bytes() == large));
@@ -98,7 +98,7 @@ TEST_CASE("an edited header makes another set, and small headers none") {
 
 TEST_CASE("large headers are sent inline to a daemon that knows no sets, or keeps none") {
   const bool old = GENERATE(true, false);
-  Scene scene(old ? 3 : 4);
+  Scene scene(old ? 4 : 5);
   scene.refuses_uploads = true;
   const auto daemon = scene.Start();
   const auto client =

@@ -141,9 +141,23 @@ TEST_CASE("the headers in the compiler's library have one name, and no name of a
     CHECK(planned(3, "/tmp/x1", source).key == planned(3, "/tmp/x2", source).key);
   }
   CHECK(plan.key != Plan(Request("/a/k.cu", {"-I/a/i", "-arch=sm_90"})).key);
-  const BuildPlan older = planned(2, "/tmp/x1", "code");
-  CHECK_FALSE(older.job.bundled_headers);
-  CHECK(Has(older.job.options, "--use-bundled-headers=/tmp/x1"));
+}
+
+TEST_CASE("the directory for the compiler's headers is refused if its name would matter") {
+  const auto refused = [](int minor, const std::string& directory) {
+    auto toolchain = std::make_shared<Toolchain>(*MakeToolchain());
+    toolchain->major = 13;
+    toolchain->minor = minor;
+    const auto plan = PlanBuild(
+        Request("/a/k.cu", {"-I/b/i", "--use-bundled-headers=" + directory}), toolchain, {});
+    return !plan.ok() && plan.error().code == ErrorCode::kInvalidRequest;
+  };
+  CHECK_FALSE(refused(3, "/tmp/x1"));
+  CHECK_FALSE(refused(3, "/a/x1"));
+  CHECK(refused(2, "/tmp/x1"));
+  CHECK(refused(3, "/b/i"));
+  CHECK(refused(3, "/b"));
+  CHECK(refused(3, "/a/"));
 }
 
 TEST_CASE("the toolchain's own directories are recognised under any name") {

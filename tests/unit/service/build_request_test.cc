@@ -423,7 +423,7 @@ TEST_CASE("a header set is refused if it is none, or has too many headers or a l
     const FindUpload find = [&](const auto&) {
       return std::make_shared<const std::string>(uploaded);
     };
-    const ServiceLimits limits{.headers = headers, .name_bytes = 4};
+    const ServiceLimits limits{.header_set_bytes = 30, .headers = headers, .name_bytes = 4};
     RequestFields fields(limits, find);
     static_cast<void>(fields.Headers("set", cccl_cache::Sha256(uploaded).View()));
     REQUIRE(fields.error());
@@ -432,6 +432,7 @@ TEST_CASE("a header set is refused if it is none, or has too many headers or a l
   CHECK(refusal("no message", 9).find("HeaderSet") != std::string::npos);
   CHECK(refusal(OneHeader("a.h"), 0).find("at most 0") != std::string::npos);
   CHECK(refusal(OneHeader("long.h"), 9).find("at most 4") != std::string::npos);
+  CHECK(refusal(OneHeader(std::string(30, 'h')), 9).find("header_set_limit") != std::string::npos);
   const Scene scene;
   RequestFields short_digest(scene.limits, scene.find_upload);
   CHECK(short_digest.Headers("set", "short") == nullptr);
