@@ -68,8 +68,7 @@ struct Scene {
 TEST_CASE("large headers are sent once and then named by their digest") {
   Scene scene;
   const auto daemon = scene.Start();
-  const auto client =
-      Client::Open({.socket = daemon->socket(), .fallback = CCCL_CACHE_FALLBACK_ERROR});
+  auto client = Client::Open({.socket = daemon->socket(), .fallback = CCCL_CACHE_FALLBACK_ERROR});
   const std::string large = SomeBytes(3 << 20);
   for (int i = 0; i < 2; ++i) REQUIRE(client->Build(Scene::Build(large)).ok());
   CHECK(scene.uploads == 1);
@@ -83,8 +82,7 @@ TEST_CASE("large headers are sent once and then named by their digest") {
 TEST_CASE("an edited header makes another set, and small headers none") {
   Scene scene;
   const auto daemon = scene.Start();
-  const auto client =
-      Client::Open({.socket = daemon->socket(), .fallback = CCCL_CACHE_FALLBACK_ERROR});
+  auto client = Client::Open({.socket = daemon->socket(), .fallback = CCCL_CACHE_FALLBACK_ERROR});
   std::string large = SomeBytes(3 << 20);
   REQUIRE(client->Build(Scene::Build(large)).ok());
   large.back() ^= 1;
@@ -101,8 +99,7 @@ TEST_CASE("large headers are sent inline to a daemon that knows no sets, or keep
   Scene scene(old ? 4 : 5);
   scene.refuses_uploads = true;
   const auto daemon = scene.Start();
-  const auto client =
-      Client::Open({.socket = daemon->socket(), .fallback = CCCL_CACHE_FALLBACK_ERROR});
+  auto client = Client::Open({.socket = daemon->socket(), .fallback = CCCL_CACHE_FALLBACK_ERROR});
   REQUIRE(client->Build(Scene::Build(SomeBytes(3 << 20))).ok());
   CHECK(scene.last.nvrtc().headers_size() == 2);
   CHECK(scene.last.nvrtc().header_set_sha256().empty());
