@@ -206,7 +206,7 @@ class Project:
         files = {}
         for name in self._names() - self.own:
             file = self.work / name
-            contents = len(file.read_bytes()) if line.differs else without_temporary_names(file.read_bytes())
+            contents = file.read_bytes()[:4] if line.differs else without_temporary_names(file.read_bytes())
             files[os.fsdecode(without_temporary_names(os.fsencode(name)))] = stat.filemode(file.lstat().st_mode), contents
         return Done(said.status, without_temporary_names(said.out), without_temporary_names(said.err), files)
 

@@ -265,7 +265,8 @@ void RequestFields::Count(std::string_view field, uint64_t size) {
   if (bytes_ <= limits_.source_bytes) return;
   Refuse(
       fmt::format("{}: source, headers and inputs together are larger than {} bytes, which is "
-                  "the most that one request may hold",
+                  "the most that one request may hold (the daemon's source_limit): split the "
+                  "program, or move parts of it into files that it includes",
                   field, limits_.source_bytes));
 }
 
