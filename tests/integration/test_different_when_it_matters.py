@@ -217,6 +217,10 @@ def options_that_enter_the_key(compiler):
         yield [re.sub(r"\[?=?V\]?$", "", spelling) for spelling in re.findall("`(.*?)`", row)]
 
 
+# NVRTC of the tests' toolkits does not know it. The unit tests of its options have it.
+NEWER = ["--use-bundled-headers"]
+
+
 def changed(base, rows):
     """Returns the words that are only in a row or only in its base."""
     return {word for words in rows for word in set(words) ^ set(base)}
@@ -234,7 +238,7 @@ def test_every_option_that_enters_the_key_has_a_row(compiler, words):
 
     options = list(options_that_enter_the_key(compiler))
     assert len(options) > 5
-    assert [spellings for spellings in options if not any(map(has_row, spellings))] == []
+    assert [spellings for spellings in options if spellings != NEWER and not any(map(has_row, spellings))] == []
 
 
 @pytest.mark.parametrize("field", ("name", "-I", "working_directory"))

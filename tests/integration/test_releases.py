@@ -14,11 +14,19 @@ import threading
 
 import pytest
 from conftest import PATIENCE, PLACES, wait_for
-from test_run import LINKED, alone, library_of, served, under_run
+from test_run import alone, library_of, served, under_run
 
 from cccl_cache.v1 import admin_pb2, admin_pb2_grpc
 
 SOURCE = pathlib.Path(__file__).with_name("run_program.c")
+LINKED = """
+from cuda.core import Linker, LinkerOptions, Program, ProgramOptions
+options = ProgramOptions(arch="sm_90", link_time_optimization=True)
+sources = ('extern "C" __device__ int f(int); extern "C" __global__ void k(int* x) { *x = f(*x); }',
+           'extern "C" __device__ int f(int x) { return x + 1; }')
+parts = [Program(source, "c++", options).compile("ltoir") for source in sources]
+print(Linker(*parts, options=LinkerOptions(arch="sm_90", link_time_optimization=True)).link("cubin").code)
+"""
 PIECE = 1 << 20
 
 

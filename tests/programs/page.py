@@ -65,7 +65,7 @@ def tables(rows):
         for name in chosen:
             row = rows[name][how]
             does, reaches = described(name)
-            cells = [f"[{does}](../tests/programs/{name}.py)", row["alone"].get("version", ""), reaches,
+            cells = [f"{does} (`{name}`)", row["alone"].get("version", ""), reaches,
                      *(seconds(row[which]) for which in ("alone", "first", "second")),
                      f"{milliseconds(row['first'])}, {milliseconds(row['second'])}", served(row["second"]), not_served(name, row)]
             text += "| " + " | ".join(cells) + " |\n"

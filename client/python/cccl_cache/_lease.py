@@ -47,6 +47,7 @@ class _Key(Structure):
         ("fields", POINTER(_library.NamedContents)),
         ("field_count", c_size_t),
         ("group", Given),
+        ("released_at_limit", c_int32),
     ]
 
 
