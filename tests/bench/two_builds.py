@@ -80,13 +80,20 @@ def compiles(servers, before, cuda_root, effort):
             f"miss, never seen, {name}: raw NVRTC", milliseconds(misses[name]), milliseconds(raw[name]),
             f"{ratio(misses[name], raw[name]):.2f}x",
         )
-    preambles = {}
-    for name, build in (("now", servers.build), ("before", before)):
-        preambles[name] = run(
-            programs / "bench_preambles", servers.daemon(f"preambles {name}", cuda_root, build=build), library, linker, reduce,
-            FOLDER, effort.misses, *options, environment=environment,
-        )["ours"]
+    preambles, reduces = ({"now": [], "before": []} for _ in range(2))
+    of_preambles = {
+        name: servers.daemon(f"preambles {name}", cuda_root, build=build) for name, build in (("now", servers.build), ("before", before))
+    }
+    for _ in range(PASSES):
+        for name, socket in of_preambles.items():
+            figures = run(
+                programs / "bench_preambles", socket, library, linker, reduce, FOLDER, max(2, effort.misses // PASSES), *options,
+                environment=environment,
+            )
+            preambles[name] += figures["ours"]
+            reduces[name] += figures["ours reduce"]
     yield row("miss, seen preamble (CUB reduction)", milliseconds, preambles["now"], preambles["before"])
+    yield row("miss, seen preambles (CCCL's reduce)", milliseconds, reduces["now"], reduces["before"])
 
 
 def row(what, unit, now, then):
