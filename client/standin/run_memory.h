@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "client/src/calls/reservation.h"
+#include "client/src/leases/reservation.h"
 #include "client/standin/command_line.h"
 #include "client/standin/real_tool.h"
 

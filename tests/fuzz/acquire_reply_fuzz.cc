@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "client/src/calls/lease.h"
+#include "client/src/leases/lease.h"
 #include "tests/fuzz/seeds.h"
 
 namespace {

@@ -70,6 +70,7 @@ LAYERS = {
     "client/src": (),
     "client/src/transport": (),
     "client/src/wire": ("client/src/transport/",),
+    "client/src/leases": ("client/src/wire/", "client/src/transport/"),
     "client/src/calls": ("client/src/wire/", "client/src/transport/"),
     "client/src/c_abi": ("client/src/",),
     # This code runs in programs without knowledge of the cache. It uses the C interface, the client's timing and
@@ -77,7 +78,7 @@ LAYERS = {
     "client/interpose": ("client/include/", "client/src/transport/", "client/src/calls/file_digest.h"),
     "client/standin": (
         "client/interpose/group.h", "client/interpose/report.h", "client/interpose/wait.h", "client/src/calls/file_digest.h",
-        "client/src/calls/reservation.h",
+        "client/src/leases/reservation.h",
     ),
     "client/nvcc": (
         "client/interpose/exec_words.h", "client/interpose/group.h", "client/interpose/report.h", "client/interpose/wait.h",

@@ -3,7 +3,7 @@
 #include <chrono>
 
 #include "client/src/c_abi/handles.h"
-#include "client/src/calls/deposits.h"
+#include "client/src/leases/deposits.h"
 
 using cccl_cache::After;
 using cccl_cache::CancellationDisabled;

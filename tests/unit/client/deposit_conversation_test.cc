@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "client/src/calls/lease.h"
+#include "client/src/leases/lease.h"
 
 namespace deposit_conversation_test {
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/calls/reservation.h"
+#include "client/src/leases/reservation.h"
 
 #include <catch2/catch.hpp>
 #include <string>

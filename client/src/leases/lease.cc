@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/calls/lease.h"
+#include "client/src/leases/lease.h"
 
 #include <algorithm>
 #include <chrono>

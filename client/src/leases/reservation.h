@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "client/src/calls/held_call.h"
+#include "client/src/leases/held_call.h"
 #include "client/src/transport/channel.h"
 #include "client/src/transport/timing.h"
 #include "client/src/wire/messages.h"

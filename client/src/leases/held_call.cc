@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/src/calls/held_call.h"
+#include "client/src/leases/held_call.h"
 
 #include <sys/socket.h>
 #include <unistd.h>

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "cccl_cache/expected.h"
-#include "client/src/calls/held_call.h"
+#include "client/src/leases/held_call.h"
 #include "client/src/transport/byte_chain.h"
 #include "client/src/transport/call.h"
 #include "client/src/transport/channel.h"

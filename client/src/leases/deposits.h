@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "cccl_cache/expected.h"
-#include "client/src/calls/lease.h"
+#include "client/src/leases/lease.h"
 #include "client/src/transport/channel.h"
 
 namespace cccl_cache {
