@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <utility>
 #include <vector>
 
@@ -126,6 +127,11 @@ std::string_view FrontName(std::string_view text) {
 bool IsOfProfile(std::string_view name) { return name.starts_with('_') || IsRead(name); }
 
 }  // namespace
+
+std::string_view Variable(const char* name) {
+  const char* const value = getenv(name);
+  return value == nullptr ? "" : value;
+}
 
 std::string ReadVariables(const char* const* variables) {
   std::vector<std::string> read;

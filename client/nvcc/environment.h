@@ -9,6 +9,9 @@
 
 namespace cccl_cache::nvcc {
 
+/// Returns the value of a variable of this process, or "" if it is not set.
+[[nodiscard]] std::string_view Variable(const char* name);
+
 /// Returns the environment variables that nvcc, its parts or the host compiler read, sorted, each
 /// as NAME=VALUE with a NUL behind it. The libraries of this project that `run` loads into programs
 /// do not count.

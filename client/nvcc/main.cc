@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/auxv.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,7 +14,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,9 +28,11 @@
 #include "client/interpose/report.h"
 #include "client/interpose/wait.h"
 #include "client/nvcc/closure.h"
+#include "client/nvcc/command.h"
 #include "client/nvcc/command_line.h"
 #include "client/nvcc/environment.h"
 #include "client/nvcc/kept_step.h"
+#include "client/nvcc/series.h"
 #include "client/nvcc/trace.h"
 #include "client/standin/fresh_directory.h"
 #include "client/standin/kept_run.h"
@@ -44,22 +44,15 @@
 
 namespace {
 
-using cccl_cache::Acquired;
 using cccl_cache::Client;
 using cccl_cache::ClientOptions;
 using cccl_cache::ContentStamp;
-using cccl_cache::Deposit;
 using cccl_cache::DepositKey;
-using cccl_cache::Digest;
 using cccl_cache::FileDescriptor;
-using cccl_cache::Hasher;
 using cccl_cache::Lease;
 using cccl_cache::OpenRegular;
 using cccl_cache::ReadAll;
-using cccl_cache::ReadRegular;
-using cccl_cache::Sha256;
 using cccl_cache::StatusAt;
-using cccl_cache::TakesFile;
 using cccl_cache::UserCache;
 using cccl_cache::interpose::CountedCall;
 using cccl_cache::interpose::Counts;
@@ -67,7 +60,6 @@ using cccl_cache::interpose::CountUncacheable;
 using cccl_cache::interpose::Reason;
 using cccl_cache::interpose::RunGroup;
 using cccl_cache::interpose::RunWait;
-using cccl_cache::standin::Ask;
 using cccl_cache::standin::Ending;
 using cccl_cache::standin::FitsEveryRun;
 using cccl_cache::standin::FreshDirectory;
@@ -83,43 +75,11 @@ using Clock = std::chrono::steady_clock;
 constexpr char kName[] = "cccl-cache-nvcc";
 constexpr char kRecorder[] = "libcccl_cache_record.so";
 constexpr char kExec[] = "libcccl_cache_exec.so";
-constexpr std::chrono::milliseconds kPublish{2000};
 /// The longest wait for an equal run in another process: the default of the daemon's lease_limit.
 constexpr std::chrono::minutes kLongestWait{20};
-/// The number of results that are kept for one command line and text, with other states of headers.
-constexpr uint8_t kMostClosures = 8;
 
 /// The status of nvcc as from waitpid(), or the reason why nvcc must run without the cache.
 using Served = std::variant<int, Reason>;
-
-/// A run that may be served.
-struct Command {
-  Step step;
-  /// Digest of all that decides the run and is known before it: nvcc, the words, the environment,
-  /// the working directory and the sources.
-  Digest digest;
-  Digest own_digest;                      ///< the same with the name of `fresh` in it
-  std::string directory;                  ///< the working directory
-  std::optional<FreshDirectory> fresh;    ///< of the source, whose name is hidden in `digest`
-  std::map<std::string, Digest> sources;  ///< by absolute name
-  /// Runs of one command line need about the same memory, also after an edit of the source.
-  cccl_cache::MemoryKind memory_kind{.tool = kName, .kind = {}};
-
-  /// Returns the key of one of the results of a group, or of this user if `group` is empty. The
-  /// command and the number must outlive it.
-  [[nodiscard]] DepositKey Key(const std::string& group, const uint8_t& number) const {
-    return {.name_space = "cccl.nvcc",
-            .fields = {{"format", "2"},
-                       {"command", digest.View()},
-                       {"number", {reinterpret_cast<const char*>(&number), sizeof(number)}}},
-            .group = group};
-  }
-  /// Returns the name of the fact that an equal run succeeded and was not kept.
-  [[nodiscard]] std::string UnkeptFact() const { return "unkept-" + digest.Hex(); }
-  [[nodiscard]] std::string Absolute(const std::string& path) const {
-    return path[0] == '/' ? path : directory + "/" + path;
-  }
-};
 
 /// A file as nvcc left it.
 struct Left {
@@ -158,84 +118,6 @@ std::string Recorder() {
   own.replace(own.rfind('/') + 1, std::string::npos, kRecorder);
   if (own.find_first_of(" :;$") != std::string::npos || access(own.c_str(), R_OK) != 0) return "";
   return own;
-}
-
-std::string_view Variable(const char* name) {
-  const char* const value = getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-/// Reads what decides the run. Returns the refusal if the run is left to nvcc.
-std::variant<Command, Refusal> ReadCommand(const RealTool& tool, const std::string& path,
-                                           const Words& words) {
-  // A compiler cache that was put behind this one, as in "cccl-cache-nvcc ccache nvcc".
-  if (tool.name().find("nvcc") == std::string::npos) return Refusal{"it starts " + tool.name()};
-  auto read = ReadStep(words, Variable("NVCC_PREPEND_FLAGS"), Variable("NVCC_APPEND_FLAGS"));
-  if (auto* refusal = std::get_if<Refusal>(&read)) return std::move(*refusal);
-  // The recorder takes address space in each program.
-  rlimit space;
-  if (getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur != RLIM_INFINITY) {
-    return Refusal{"a limit of the address space"};
-  }
-  // Whether the linker would have made an executable file is not seen then.
-  const mode_t mask = umask(0);
-  umask(mask);
-  if ((mask & S_IXUSR) != 0) return Refusal{"a umask without the right to execute"};
-  if (const std::string name = UnkeptVariable(environ); !name.empty()) {
-    return Refusal{"the variable " + name};
-  }
-  Command command;
-  command.step = std::get<Step>(std::move(read));
-  for (const Output& output : command.step.outputs) {
-    // /dev/stdout may lead to a regular file, and a replay would replace that link.
-    if (IsOfKernel(output.path) || !TakesFile(output.path)) return Refusal{"output " + output.path};
-  }
-  char* const directory = getcwd(nullptr, 0);
-  if (directory == nullptr) return Refusal{"no working directory"};
-  command.directory = directory;
-  free(directory);
-  Hasher kind;
-  kind.AppendValue("path", path);
-  kind.AppendValue("directory", command.directory);
-  for (const std::string& word : words) kind.AppendValue("word", word);
-  command.memory_kind.kind = kind.Finish().View();
-  const std::string variables = ReadVariables(environ);
-  command.fresh = FreshDirectoryOf(words, command.step);
-  const auto needs_name = [&command](std::string_view text) {
-    return command.fresh && command.fresh->IsIn(text);
-  };
-  if (needs_name(command.directory) || needs_name(variables) || needs_name(path)) {
-    command.fresh.reset();
-  }
-  std::vector<Digest> sources;
-  for (const std::string& source : command.step.sources) {
-    const auto text = ReadRegular(source);
-    if (!text) return Refusal{"source " + source};
-    if (needs_name(*text)) command.fresh.reset();
-    sources.push_back(Sha256(*text));
-    command.sources.emplace(command.Absolute(source), sources.back());
-  }
-  const auto stamp = tool.Look();
-  const auto identity = stamp ? tool.Identify(*stamp) : std::nullopt;
-  if (!identity) return Refusal{"nvcc is no program"};
-  const auto digest = [&](const std::optional<FreshDirectory>& fresh) {
-    Hasher hasher;
-    for (const Digest& source : sources) hasher.AppendValue("source", source.View());
-    hasher.AppendValue("path", path);
-    hasher.AppendValue("tool", *identity);
-    for (const std::string& word : words) {
-      // FreshDirectoryOf() has seen that each word can be hidden.
-      hasher.AppendValue("word", fresh ? fresh->Hide(word).value_or(word) : word);
-    }
-    hasher.AppendValue("fresh", fresh ? "1" : "");
-    hasher.AppendValue("read words", command.step.read_words);
-    hasher.AppendValue("variables", variables);
-    hasher.AppendValue("directory", command.directory);
-    return hasher.Finish();
-  };
-  command.digest = digest(command.fresh);
-  command.own_digest = digest(std::nullopt);
-  return command;
 }
 
 /// A successful run of nvcc.
@@ -404,80 +286,47 @@ Served Make(const RealTool& tool, const Command& command, Client* client, const 
   return status;
 }
 
-/// A stored result whose closure does not hold.
-struct Outdated {
-  uint8_t number;
-  uint64_t made_s;
-  std::string key;
-};
+/// Writes what the earlier run wrote. `begin` is the beginning of this one.
+Served Replay(const Command& command, KeptStep kept, Clock::time_point begin) {
+  std::vector<std::string> contents;
+  const bool hidden = command.fresh && kept.only_in.empty();
+  if (hidden && !Show(*command.fresh, &kept, &contents)) return Reason::kNotServed;
+  if (!kept.Replay(command.step)) return Reason::kNotServed;
+  const auto took = std::chrono::microseconds(kept.took_us);
+  const auto now = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begin);
+  if (took > now) Counts().saved_us += static_cast<uint64_t>((took - now).count());
+  ++Counts().hits;
+  return 0;
+}
 
-/// Answers a run with a stored result of the group, or of this user if `group` is empty, whose
-/// closure holds. If there is none, runs nvcc under the daemon's lease. If there are too many
-/// others, the oldest of them is replaced. Returns none if that is another user's. The waits for
-/// equal runs are bounded together, from `begin` on.
+/// Answers a run with a stored result of the group, or of this user if `group` is empty. If there
+/// is none, runs nvcc under the daemon's lease. Returns none if there is no place for its result.
+/// The waits for equal runs are bounded together, from `begin` on.
 std::optional<Served> ServeOf(const std::string& group, Client* client, const RealTool& tool,
                               const Command& command, const UserCache& facts, char** arguments,
                               Clock::time_point begin) {
   // Waiting for a run that is not kept either would be in vain.
   const bool unkept = facts.Age(command.UnkeptFact()).has_value();
   const auto most = unkept ? std::chrono::milliseconds(0) : RunWait().value_or(kLongestWait);
-  const auto left = [&] {
-    const auto waited = std::chrono::ceil<std::chrono::milliseconds>(Clock::now() - begin);
-    return std::max(most - waited, std::chrono::milliseconds(0));
-  };
-  std::optional<Outdated> oldest;
-  for (uint8_t number = 0; number <= kMostClosures; ++number) {
-    uint8_t asked = number;
-    if (number == kMostClosures) {
-      const auto removed = client->RemoveDeposit(oldest->key, kPublish);
-      if (!removed.ok() || !*removed) break;
-      asked = oldest->number;
-    }
-    const DepositKey key = command.Key(group, asked);
-    auto acquired = Ask(client, key, facts, left());
-    if (const auto* why = std::get_if<Reason>(&acquired)) {
-      if (*why != Reason::kTooSlow) return *why;
-      if (!unkept) return RunWait() ? *why : Reason::kSilent;
-      cccl_cache::interpose::KeepRefusal(
-          "nvcc: an equal run is under way, and was not kept before");
-      return Reason::kNotServed;
-    }
-    Acquired& made = std::get<Acquired>(acquired);
-    if (auto* lease = std::get_if<Lease>(&made)) {
-      return Make(tool, command, client, key, facts, lease, arguments);
-    }
-    const auto& deposit = std::get<Deposit>(made);
-    auto kept = KeptStep::Decode(deposit.contents());
-    // Messages of both outputs in one text can't be told apart.
-    const bool fits = kept && (!kept->joined || kept->out.empty() || OutputsAreOne());
-    const bool elsewhere =
-        fits && !kept->only_in.empty() && kept->only_in != command.step.sources[0];
-    if (elsewhere && command.fresh) {
-      // Equal runs in several directories would wait for each other in vain.
-      Command own = command;
-      own.digest = command.own_digest;
-      own.fresh.reset();
-      return ServeOf(group, client, tool, own, facts, arguments, begin);
-    }
-    const FreshDirectory* fresh =
-        command.fresh && kept && kept->only_in.empty() ? &*command.fresh : nullptr;
-    std::vector<std::string> contents;
-    if (fits && !elsewhere && kept->closure.Holds(facts, fresh)) {
-      if (fresh != nullptr && !Show(*fresh, &*kept, &contents)) return Reason::kNotServed;
-      if (!kept->Replay(command.step)) return Reason::kNotServed;
-      const auto took = std::chrono::microseconds(kept->took_us);
-      const auto now = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begin);
-      if (took > now) Counts().saved_us += static_cast<uint64_t>((took - now).count());
-      ++Counts().hits;
-      return 0;
-    }
-    // A damaged result counts as the oldest.
-    const uint64_t made_s = kept ? kept->made_s : 0;
-    if (!oldest || made_s < oldest->made_s) {
-      oldest = Outdated{number, made_s, std::string(deposit.key())};
-    }
+  Choice choice = Choose(client, command, group, facts, begin + most);
+  if (auto* hit = std::get_if<Hit>(&choice)) return Replay(command, std::move(hit->kept), begin);
+  if (auto* vacancy = std::get_if<Vacancy>(&choice)) {
+    const DepositKey key = command.Key(group, vacancy->number);
+    return Make(tool, command, client, key, facts, &vacancy->lease, arguments);
   }
-  return std::nullopt;
+  if (std::holds_alternative<NeedsOwnName>(choice)) {
+    // Equal runs in several directories would wait for each other in vain.
+    Command own = command;
+    own.digest = command.own_digest;
+    own.fresh.reset();
+    return ServeOf(group, client, tool, own, facts, arguments, begin);
+  }
+  if (std::holds_alternative<Full>(choice)) return std::nullopt;
+  const Reason why = std::get<Reason>(choice);
+  if (why != Reason::kTooSlow) return why;
+  if (!unkept) return RunWait() ? why : Reason::kSilent;
+  cccl_cache::interpose::KeepRefusal("nvcc: an equal run is under way, and was not kept before");
+  return Reason::kNotServed;
 }
 
 /// Serves the run from the results of the named group. If other members made all of its results,
