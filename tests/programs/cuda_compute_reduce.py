@@ -5,7 +5,7 @@
 import cuda.compute
 import numpy
 
-PACKAGE = "cuda-cccl"
+PACKAGES = ("cuda-cccl[cu13]", "cupy-cuda13x")
 REACHES = "NVRTC and nvJitLink, in `libcccl.c.parallel.so`"
 
 

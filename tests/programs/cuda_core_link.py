@@ -4,7 +4,7 @@
 
 from cuda.core import Linker, LinkerOptions, Program, ProgramOptions
 
-PACKAGE = "cuda-core"
+PACKAGES = ("cuda-core[cu13]",)
 REACHES = "NVRTC and nvJitLink, by `dlopen`"
 
 

@@ -5,7 +5,7 @@
 import cudnn
 import torch
 
-PACKAGE = "nvidia-cudnn-frontend"
+PACKAGES = ("nvidia-cudnn-frontend", "torch")
 REACHES = "NVRTC (cuDNN), by its encoded call"
 
 

@@ -5,7 +5,7 @@
 import cupy
 import numpy
 
-PACKAGE = "cupy-cuda13x"
+PACKAGES = ("cupy-cuda13x",)
 REACHES = "NVRTC"
 RAW = "template <typename T> __global__ void add(T* p) {{ p[threadIdx.x] += {}; }}"
 

@@ -5,7 +5,7 @@
 import deep_gemm
 import torch
 
-PACKAGE = "deep_gemm"
+PACKAGES = ("sgl-deep-gemm", "torch")
 REACHES = "nvcc, in a directory of random name"
 
 

@@ -7,7 +7,7 @@ import os
 import flashinfer
 import torch
 
-PACKAGE = "flashinfer-python"
+PACKAGES = ("flashinfer-python",)
 REACHES = "ninja, nvcc"
 
 

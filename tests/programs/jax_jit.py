@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy
 
-PACKAGE = "jax"
+PACKAGES = ("jax[cuda13]",)
 REACHES = "ptxas (XLA)"
 
 

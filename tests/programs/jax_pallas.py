@@ -8,7 +8,7 @@ import numpy
 from jax.experimental import pallas
 from jax.experimental.pallas import triton
 
-PACKAGE = "jax"
+PACKAGES = ("jax[cuda13]",)
 REACHES = "ptxas (XLA)"
 
 

@@ -5,7 +5,7 @@
 import mlx.core as mx
 import numpy
 
-PACKAGE = "mlx-cuda-13"
+PACKAGES = ("mlx[cuda13]", "numpy")
 REACHES = "NVRTC, linked"
 
 

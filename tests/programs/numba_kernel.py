@@ -5,7 +5,7 @@
 import numpy
 from numba import cuda, types
 
-PACKAGE = "numba-cuda"
+PACKAGES = ("numba-cuda[cu13]",)
 REACHES = "libNVVM and nvJitLink, by `dlopen`"
 
 

@@ -4,7 +4,7 @@
 
 import numpy
 
-PACKAGE = "nvmath-python"
+PACKAGES = ("nvmath-python[cu13-dx]",)
 REACHES = "NVRTC (libmathdx), linked"
 
 

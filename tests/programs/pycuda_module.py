@@ -4,7 +4,7 @@
 
 import numpy
 
-PACKAGE = "pycuda"
+PACKAGES = ("pycuda", "numpy")
 REACHES = "nvcc, in a directory of random name"
 SOURCE = "__global__ void k(float* a) {{ a[threadIdx.x] *= {}.0f; }}"
 

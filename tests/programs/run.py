@@ -13,7 +13,7 @@ processes at once with other kernels, each with an own empty HOME of the same na
 Prints the time of each, without imports, and the report of `run`. --record writes both into a file, beside what it has of
 other programs; `page.py` makes docs/programs.md of tests/programs/measured.json. Exit status 1 if a program fails or has
 other results than alone, if it reaches no stand-in, if its second process compiles, or if two of the processes at once
-compile the same. The two lists below name the exceptions. Default: all programs whose packages are installed.
+compile the same. COMPILE_AGAIN has the exceptions. Default: all programs whose packages are installed.
 """
 
 import argparse
@@ -30,6 +30,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import typing
 
 HERE = pathlib.Path(__file__).resolve().parent
 # The programs, in the order of the page.
@@ -37,15 +38,25 @@ NAMES = ("cupy_kernels", "torch_jiterator", "torch_kernel", "torch_compile", "to
          "torch_convolution", "torch_extension", "cudnn_graph", "triton_kernel", "jax_jit", "jax_pallas", "mlx_arrays",
          "tinygrad_tensors", "cuda_core_link", "cuda_compute_reduce", "cuda_tile_add", "numba_kernel", "nvmath_fft",
          "tilelang_nvcc", "tilelang_nvrtc", "flashinfer_kernels", "pycuda_module", "deep_gemm_product")
-# The programs whose second process compiles, and why.
+
+
+class Again(typing.NamedTuple):
+    """What a program compiles again, and why."""
+
+    second: dict[str, int]  # the most compiles of a second process, by the name of the process that asks for them
+    at_once: int  # the most compiles that each further process at once adds to those of a first process
+    why: str
+
+
 COMPILE_AGAIN = {
-    "cuda_compute_reduce": "two programs of CuPy over CCCL, in directories of random name, until the daemon has proved in idle "
-                           "time that the names do not matter",
-    "pycuda_module": "nvcc's working directory has a random name",
-    "deep_gemm_product": "the source is in a directory of random name, which is no name of Python's tempfile",
+    "cupy_kernels": Again({}, 16, "CuPy names programs by random directories, so processes at once use idle processors to "
+                                  "compile one program under several names"),
+    "cuda_compute_reduce": Again({"python3": 2}, 3, "two programs of CuPy over CCCL, in directories of random name, until the "
+                                                    "daemon has proved in idle time that the names do not matter"),
+    "pycuda_module": Again({"nvcc": 2, "cicc": 2}, 4, "nvcc's working directory has a random name"),
+    "deep_gemm_product": Again({"nvcc": 1, "cicc": 1, "ptxas": 1}, 3,
+                               "the source is in a directory of random name, which is no name of Python's tempfile"),
 }
-# CuPy names programs by random directories, so that concurrent processes use idle processors to compile one under several names.
-COMPILE_AT_ONCE = {"cupy_kernels", *COMPILE_AGAIN}
 COUNTS = ("calls", "hits", "joined", "compiled", "failed", "uncacheable")
 NOT_INSTALLED = 77
 # The own caches of the packages and of the driver, below HOME where they can't be turned off.
@@ -65,7 +76,7 @@ def measure(name, how, number):
         site.addsitedir(folder)  # some packages need their .pth file
     try:
         program = importlib.import_module(name)
-        version = importlib.metadata.version(program.PACKAGE)
+        version = importlib.metadata.version(program.PACKAGES[0].partition("[")[0])
     except ImportError as error:
         print(error, file=sys.stderr)
         return NOT_INSTALLED
@@ -122,7 +133,6 @@ class Runner:
             self.home.mkdir(parents=True)
             together = [finish(each) for each in [self.start(name, 2, self.behind, True) for _ in range(self.at_once)]]
             row["at_once"] = summed(together)
-        row["wrong"] = wrong(name, row)
         return row
 
 
@@ -134,8 +144,14 @@ def summed(together):
             forwarded[reason] = forwarded.get(reason, 0) + count
     return {"count": len(together), "took": max(each.get("took", 0) for each in together),
             **{key: sum(each.get(key, 0) for each in together) for key in COUNTS}, "forwarded": forwarded,
-            "error": next((each["error"] for each in together if "error" in each), ""),
-            "refusal": next((each["refusal"] for each in together if each.get("refusal")), "")}
+            **{key: next((each[key] for each in together if each.get(key)), "") for key in ("error", "refusal", "uncacheable_reason")}}
+
+
+def compiled_again(row):
+    """Returns the compiles of the second process by the names of processes, and those that processes at once repeat."""
+    second = {process: each["compiled"] for process, each in row["second"].get("by", {}).items() if each["compiled"]}
+    at_once = row.get("at_once", {}).get("compiled", 0) - row["first"].get("compiled", 0)
+    return second, max(at_once, 0)
 
 
 def wrong(name, row):
@@ -147,11 +163,17 @@ def wrong(name, row):
         return "other results than alone"
     if row["first"].get("calls", 0) == 0:
         return "the first process reached no stand-in"
-    if row["second"]["compiled"] > 0 and name not in COMPILE_AGAIN:
-        return "the second process compiles"
-    if "at_once" in row and name not in COMPILE_AT_ONCE and row["at_once"]["compiled"] > row["first"]["compiled"]:
-        return "processes at once compile the same"
+    allowed = COMPILE_AGAIN.get(name, Again({}, 0, ""))
+    second, at_once = compiled_again(row)
+    if any(count > allowed.second.get(process, 0) for process, count in second.items()):
+        return f"the second process compiles again: {words(second)}"
+    if at_once > allowed.at_once * (row.get("at_once", {}).get("count", 1) - 1):
+        return f"processes at once compile the same: {at_once}"
     return ""
+
+
+def words(counted):
+    return ", ".join(f"{count} {each}" for each, count in counted.items())
 
 
 def finish(process):
@@ -194,8 +216,8 @@ def show(name, row):
             for each in (told.get("forwarded"), told.get("refusal"), told.get("uncacheable_reason")):
                 text += f"; {str(each)[:200]}" if each else ""
             print(text.rstrip(), flush=True)
-    if row["wrong"]:
-        print(f"{name}: FAILED: {row['wrong']}", flush=True)
+    if wrong(name, row):
+        print(f"{name}: FAILED: {wrong(name, row)}", flush=True)
 
 
 def machine(how):
@@ -227,7 +249,7 @@ def main():
                 good = good and name not in given.programs
                 continue
             show(name, row)
-            good = good and not row["wrong"]
+            good = good and not wrong(name, row)
             if given.record:
                 rows = json.loads(given.record.read_text()) if given.record.exists() else {}
                 rows.setdefault(name, {})[runner.how] = {**row, "machine": machine(runner.how),

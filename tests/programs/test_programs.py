@@ -41,3 +41,27 @@ def test_the_page_has_the_recorded_figures():
 def test_each_program_of_the_folder_is_on_the_page():
     others = {"run", "page", "conftest", "test_programs"}
     assert {path.stem for path in run.HERE.glob("*.py")} - others == set(run.NAMES)
+
+
+def row(second, at_once):
+    """Returns a row of pycuda_module, whose second process may compile again with nvcc and cicc."""
+    alone = {"digest": "0"}
+    first = {**alone, "calls": 6, "compiled": 6}
+    return {"alone": alone, "first": first, "second": {**first, "by": {name: {"compiled": n} for name, n in second.items()}},
+            "at_once": {"count": 3, "compiled": at_once}}
+
+
+@pytest.mark.parametrize(("second", "at_once", "good"), [
+    ({"nvcc": 2, "cicc": 2}, 6 + 2 * 4, True),
+    ({"nvcc": 2, "cicc": 3}, 6, False),
+    ({"ptxas": 1}, 6, False),
+    ({}, 6 + 2 * 4 + 1, False)])
+def test_a_program_that_compiles_more_again_than_the_table_says_fails(second, at_once, good):
+    assert (run.wrong("pycuda_module", row(second, at_once)) == "") == good
+
+
+def test_words_of_the_page_about_what_is_not_served_are_those_of_the_report_and_the_table():
+    measured = row({"nvcc": 2}, 6)
+    measured["second"].update(forwarded={"call not served": 1}, refusal="nvcc: --keep [request 12ab]")
+    assert page.not_served("pycuda_module", measured, "second") == (
+        f"1 call not served (nvcc: --keep); 2 nvcc compiled again: {run.COMPILE_AGAIN['pycuda_module'].why}")

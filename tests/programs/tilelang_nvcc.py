@@ -6,7 +6,7 @@ import tilelang
 import tilelang.language as T
 import torch
 
-PACKAGE = "tilelang"
+PACKAGES = ("tilelang",)
 REACHES = "nvcc, in a directory of random name"
 
 

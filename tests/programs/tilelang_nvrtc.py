@@ -4,7 +4,7 @@
 
 import tilelang_nvcc
 
-PACKAGE = "tilelang"
+PACKAGES = ("tilelang",)
 REACHES = "NVRTC, by cuda.bindings"
 
 

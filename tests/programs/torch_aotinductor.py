@@ -7,7 +7,7 @@ import tempfile
 
 import torch
 
-PACKAGE = "torch"
+PACKAGES = ("torch",)
 REACHES = "ptxas (Triton); g++ for the wrapper"
 
 

@@ -5,7 +5,7 @@
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-PACKAGE = "torch"
+PACKAGES = ("torch",)
 REACHES = "NVRTC (cuDNN), by its encoded call"
 
 

@@ -7,7 +7,7 @@ import os
 import torch
 import torch.utils.cpp_extension
 
-PACKAGE = "torch"
+PACKAGES = ("torch", "ninja")
 REACHES = "ninja, nvcc, g++"
 SOURCE = """
 #include <torch/extension.h>

@@ -4,7 +4,7 @@
 
 import torch
 
-PACKAGE = "torch"
+PACKAGES = ("torch",)
 REACHES = "NVRTC"
 
 

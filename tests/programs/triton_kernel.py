@@ -5,7 +5,7 @@
 import triton
 import triton.language as tl
 
-PACKAGE = "triton"
+PACKAGES = ("triton", "torch")
 REACHES = "ptxas"
 
 
