@@ -102,6 +102,17 @@ def test_deposits_are_listed_and_removed(client):
     assert client.deposits() == ()
 
 
+def test_a_user_replaces_its_deposit(client):
+    with client.lease(SPACE, {"a": 1}) as lease:
+        lease.publish(b"old")
+    with client.lease(SPACE, {"a": 1}, replace=True) as lease:
+        assert lease.contents is None and lease.held
+        assert client.lease(SPACE, {"a": 1}).contents == b"old"
+        lease.publish(b"new")
+    assert client.lease(SPACE, {"a": 1}).contents == b"new"
+    assert [deposit.size for deposit in client.deposits()] == [3]
+
+
 def test_a_waiter_is_released_when_the_holder_fails(client):
     with client.lease(SPACE, {"a": 1}) as lease, concurrent.futures.ThreadPoolExecutor(2) as pool:
         assert not lease.released

@@ -298,7 +298,7 @@ class Client:
         return _batch.build_many(self._handle, self._owner, programs)
 
     def lease(self, namespace: str, fields: Mapping[str, bytes | str | int], *, group: str | None = None,
-              timeout: float | None = None) -> Lease:
+              timeout: float | None = None, replace: bool = False) -> Lease:
         """Returns the deposit of a key, or the lease to make it, for artifacts that only this program can make.
 
         While another process holds the lease, the call waits for that process to publish or to give the lease up.
@@ -313,6 +313,9 @@ class Client:
             The name or number of a Unix group whose members share the deposit. Default: it is private to the user.
         timeout : float, optional
             Seconds to wait. Default: ten minutes.
+        replace : bool
+            Return the lease even if this user has deposited the contents, to make others in their place. Other callers get
+            the old contents until then. Ignored for a deposit of another user of the group.
 
         Returns
         -------
@@ -326,7 +329,7 @@ class Client:
         """
         from ._lease import Lease
 
-        return Lease(self._handle, namespace, fields, group, timeout)
+        return Lease(self._handle, namespace, fields, group, timeout, replace)
 
     def deposits(self, *, timeout: float | None = None) -> tuple[Deposit, ...]:
         """Lists this user's deposits.

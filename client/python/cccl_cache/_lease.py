@@ -48,6 +48,7 @@ class _Key(Structure):
         ("field_count", c_size_t),
         ("group", Given),
         ("released_at_limit", c_int32),
+        ("replaces", c_int32),
     ]
 
 
@@ -100,10 +101,11 @@ class Lease:
     """
 
     def __init__(self, client: int, namespace: str, fields: Mapping[str, Value], group: str | None,
-                 timeout: float | None) -> None:
+                 timeout: float | None, replace: bool) -> None:
         self._lease = 0
         self.contents: bytes | None = None
         key = _key(namespace, fields, group)
+        key.replaces = bool(replace)
         hit = c_void_p()
         self._lease = call(_acquire, client, byref(key), milliseconds(timeout), byref(hit))
         if hit.value:

@@ -51,6 +51,7 @@ Expected<DepositQuestion> QuestionOf(const cccl_cache_deposit_key& key) {
     question.gid = *gid;
   }
   question.released_at_limit = key.released_at_limit != 0;
+  question.replaces = key.replaces != 0;
   return question;
 }
 

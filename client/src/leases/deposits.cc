@@ -34,7 +34,8 @@ std::string Encode(const DepositQuestion& question, std::chrono::milliseconds wa
   constexpr int64_t kMostWait = std::numeric_limits<uint32_t>::max();
   key.Number(Field::kWaitMs, static_cast<uint64_t>(std::min<int64_t>(wait.count(), kMostWait)));
   key.Number(Field::kAcceptsRelease, 1);
-  return key.Number(Field::kReleasedAtLimit, question.released_at_limit ? 1 : 0).Take();
+  key.Number(Field::kReleasedAtLimit, question.released_at_limit ? 1 : 0);
+  return key.Number(Field::kReplaces, question.replaces ? 1 : 0).Take();
 }
 
 bool HasNul(const DepositQuestion& question) {

@@ -27,6 +27,7 @@ struct DepositQuestion {
   std::vector<Field> fields;
   std::optional<uint32_t> gid;
   bool released_at_limit = false;
+  bool replaces = false;
 };
 
 struct FoundDeposit {

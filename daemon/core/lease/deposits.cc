@@ -88,7 +88,7 @@ void Deposits::Acquire(WaiterId waiter, const DepositClaim& claim, Tell tell) {
   if (claim.wait.count() > 0) wait.until = options_.now() + claim.wait;
   const auto call =
       std::make_shared<const Call>(Call{waiter, claim, AccountOf(claim), wait, std::move(tell)});
-  if (!index_.Find(claim.key)) return Enter(call);
+  if (!index_.Find(claim.key) || Replaces(claim)) return Enter(call);
   if (DepositContents found = parts_.store.FindInMemory(claim.key)) {
     NoteUse(claim.key);
     Count(Counter::kDepositHits, call->account);
@@ -159,6 +159,7 @@ void Deposits::Enter(const CallPtr& call) {
 }
 
 void Deposits::Granted(const CallPtr& call, const LeaseGrant& grant) {
+  if (Replaces(call->claim)) return TellNews(*call, grant);
   if (!index_.Find(call->claim.key)) return AskCluster(call, grant);
   // Another caller published the deposit after this caller's first look-up. The disk is read before
   // the caller learns of its lease. Until then it can't renew the lease, so the timeout is

@@ -44,6 +44,7 @@ struct DepositClaim {
   bool accepts_release = false;       ///< as in LeaseTable::Wait
   bool released_at_limit = false;     ///< whether the caller does not wait for one of its user's
                                       ///< leases to end
+  bool replaces = false;  ///< whether the caller makes another deposit in place of its user's own
 };
 
 /// Present numbers of deposits, leases and waiters.
@@ -162,6 +163,10 @@ class Deposits {
   /// not have it.
   void DiskRead(const CallPtr& call, DepositContents found);
   void Enter(const CallPtr& call);
+  /// Returns whether the caller gets the lease although the deposit is there.
+  [[nodiscard]] bool Replaces(const DepositClaim& claim) const {
+    return claim.replaces && index_.IsOf(claim.key, claim.uid);
+  }
   void Granted(const CallPtr& call, const LeaseGrant& grant);
   void GoWithout(const Call& call, const LeaseGrant& grant);
   /// Asks the other nodes for the deposit before the caller learns of its lease. If nodes do not

@@ -80,6 +80,7 @@ Result<DepositAsk> AskOf(v1::DepositKey&& message) {
   ask.wait = std::chrono::milliseconds(message.wait_ms());
   ask.accepts_release = message.accepts_release();
   ask.released_at_limit = message.accepts_release() && message.released_at_limit();
+  ask.replaces = message.replaces();
   return ask;
 }
 

@@ -35,6 +35,7 @@ struct DepositAsk {
   std::chrono::milliseconds wait{0};
   bool accepts_release = false;
   bool released_at_limit = false;
+  bool replaces = false;
 };
 /// The messages that the holder of a lease sends later in the call.
 struct LeaseHeartbeat {};

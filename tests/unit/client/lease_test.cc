@@ -213,6 +213,22 @@ TEST_CASE("a key says that the client does not wait at the limit of leases") {
   }
 }
 
+TEST_CASE("a key says that the client replaces the deposit") {
+  Scene scene;
+  for (const bool wish : {false, true}) {
+    scene.acquire = [wish](const v1::DepositKey& key, Scene::Stream* stream) {
+      CHECK(key.replaces() == wish);
+      v1::AcquireReply reply;
+      reply.mutable_released()->set_key("abcd");
+      stream->Write(reply);
+      return grpc::Status::OK;
+    };
+    DepositKey key = kKey;
+    key.replaces = wish;
+    CHECK(scene.client->Acquire(key).ok());
+  }
+}
+
 TEST_CASE("a waiter released by the holder's failure gets a lease that is not held") {
   Scene scene;
   scene.acquire = [](const v1::DepositKey&, Scene::Stream* stream) {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -112,6 +113,46 @@ TEST_CASE("Counted reads the store again, and leases are granted only after it s
   CHECK(scene.Ask(Claim("b")) == "lease");
   CHECK(scene.fence >> 40 == 7);
   scene.deposits.Leave(scene.waiter);
+}
+
+TEST_CASE("a user replaces its own deposit, and others get the old one until then") {
+  FakeDepositStore store;
+  Scene scene(store);
+  scene.Deposit(Claim("a"), "old");
+  DepositClaim replacing = Claim("a");
+  replacing.replaces = true;
+  CHECK(scene.Ask(replacing) == "lease");
+  const auto holder = std::pair(scene.waiter, scene.fence);
+  CHECK(scene.Ask(Claim("a")) == "old");
+  std::tie(scene.waiter, scene.fence) = holder;
+  CHECK(std::holds_alternative<Ok>(scene.Publish(replacing, "new")));
+  CHECK(scene.Ask(Claim("a")) == "new");
+  CHECK(scene.deposits.gauges().kept.entries == 1);
+}
+
+TEST_CASE("a caller can't replace the deposit of another user of its group") {
+  FakeDepositStore store;
+  Scene scene(store);
+  scene.Deposit(Claim("a"), "old");
+  DepositClaim replacing = Claim("a", 2);
+  replacing.replaces = true;
+  CHECK(scene.Ask(replacing) == "old");
+}
+
+TEST_CASE("a caller that waits to replace a deposit gets the one that the holder publishes") {
+  FakeDepositStore store;
+  Scene scene(store);
+  scene.Deposit(Claim("a"), "old");
+  DepositClaim replacing = Claim("a");
+  replacing.replaces = true;
+  CHECK(scene.Ask(replacing) == "lease");
+  std::string told;
+  scene.deposits.Acquire(scene.deposits.NewSeat(), replacing, [&](const LeaseNews& news) {
+    told = *std::get<DepositFound>(news).contents;
+  });
+  CHECK(told.empty());
+  CHECK(std::holds_alternative<Ok>(scene.Publish(replacing, "new")));
+  CHECK(told == "new");
 }
 
 TEST_CASE("a corrupt deposit is a miss, and is removed") {
