@@ -2,15 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Processes with Triton that obey the commands of a test. A stand-in for ptxas counts the compiles."""
 
-import contextlib
-import json
 import os
 import pathlib
-import signal
-import subprocess
-import sys
 
 import triton
+from asked_process import AskedProcess
 
 PROGRAM = pathlib.Path(__file__).with_name("triton_program.py")
 PTXAS = pathlib.Path(triton.__file__).parent / "backends/nvidia/bin/ptxas"
@@ -22,38 +18,6 @@ echo $$ >> "$ASSEMBLED"
 [ -z "$FAILS" ] || {{ echo "it fails" >&2; exit 1; }}
 exec {PTXAS} "$@"
 """
-
-
-class Process:
-    """One process, in a session of its own."""
-
-    def __init__(self, environment):
-        self.process = subprocess.Popen([sys.executable, PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                        env=environment, start_new_session=True)
-
-    def tell(self, *words):
-        self.process.stdin.write(" ".join(map(str, words)) + "\n")
-        self.process.stdin.flush()
-
-    def hear(self):
-        line = self.process.stdout.readline()
-        assert line, "the process ended"
-        return json.loads(line)
-
-    def ask(self, *words):
-        self.tell(*words)
-        return self.hear()
-
-    def signal(self, number):
-        """Sends a signal to the process and its children."""
-        os.killpg(self.process.pid, number)
-
-    def end(self):
-        with contextlib.suppress(ProcessLookupError):
-            self.signal(signal.SIGKILL)
-        self.process.wait()
-        self.process.stdin.close()
-        self.process.stdout.close()
 
 
 class Node:
@@ -76,7 +40,7 @@ class Node:
         base = {**os.environ, **manager, "CCCL_CACHE_SOCKET": self.socket, "TRITON_CACHE_DIR": str(self.cache),
                 "TRITON_PTXAS_PATH": self._assembler, "TRITON_PTXAS_BLACKWELL_PATH": self._assembler,
                 "ASSEMBLED": str(self._assembled), "HOME": str(self.directory)}
-        started = [Process({**base, **environment}) for _ in range(count)]
+        started = [AskedProcess({**base, **environment}, PROGRAM) for _ in range(count)]
         self._processes += started
         for process in started:
             assert process.hear() == "ready"

@@ -1,20 +1,22 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The docstrings of the package: each public name has one, and describes each parameter or refers to another class."""
+"""The docstrings of the package and of `steps`: each public name has one, and describes each parameter or refers to another
+class."""
 
 import inspect
 import re
 
 import cccl_cache
 import pytest
+from cccl_cache import steps
 
-REFERS = re.compile(r"(As|those of|As of) `(Client|AsyncClient)\b")
+REFERS = re.compile(r"(As|those of|As of) `(Client|AsyncClient|Steps|Step)\b")
 
 
 def public():
     """Yields (name, class or function or property, its class or None)."""
-    for name in cccl_cache.__all__:
-        each = getattr(cccl_cache, name)
+    for name in (*cccl_cache.__all__, *steps.__all__):
+        each = getattr(steps if name in steps.__all__ else cccl_cache, name)
         yield name, each, None
         for inner, member in vars(each).items() if inspect.isclass(each) else ():
             if not inner.startswith("_") and (inspect.isfunction(member) or isinstance(member, property)):

@@ -11,6 +11,7 @@ from patience import PATIENCE
 PYPROJECT = pathlib.Path(__file__).parents[2] / "client/python/pyproject.toml"
 USE = """
 import cccl_cache
+from cccl_cache import steps
 
 client = cccl_cache.Client()
 result = client.build("", arch="sm_90", options=["-lineinfo"], emit=("cubin", "ptx"))
@@ -20,12 +21,15 @@ try:
     client.link([result, ("a.ltoir", b"")], arch="sm_90")
 except cccl_cache.Error as error:
     hint: float | None = error.retry_after
+made: bytes = steps.Steps("org.example").make({"a": 1, "b": ("c", None)}, lambda: b"made")
 
 
 async def ask(client: cccl_cache.AsyncClient) -> None:
     kept: bytes | None = (await client.build("", arch="sm_90", timeout=1.5)).cubin
     async with await client.lease("org.example", {"a": 1}) as lease:
         kept = lease.contents
+    step: steps.AsyncStep = await steps.AsyncSteps("org.example", hold=5).get({"a": 1})
+    kept = step.value
     records: int = (await client.snapshot("made.snap", arch="sm_90")).records
 """
 

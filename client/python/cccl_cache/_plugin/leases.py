@@ -44,7 +44,7 @@ class LeaseClient(Protocol):
     """The part of cccl_cache.Client that is used here."""
 
     def lease(
-        self, namespace: str, fields: Mapping[str, Any], *, group: Optional[str], timeout: Optional[float]
+        self, namespace: str, fields: Mapping[str, Any], *, group: Optional[str], timeout: Optional[float], replace: bool
     ) -> ContextManager[Lease]: ...
 
     def touch_deposits(
@@ -123,9 +123,13 @@ class Deposits:
         finally:
             offer.close()
 
-    def open(self, key: Key, what: str) -> "Offer":
-        """Like `ask`, but not for a `with` statement: the caller must close the returned offer."""
-        return Offer(key, what, self, self._report)
+    def open(self, key: Key, what: str, *, wait: Optional[float] = None, replace: bool = False) -> "Offer":
+        """Like `ask`, but not for a `with` statement: the caller must close the returned offer.
+
+        `wait` is the longest wait in seconds. If it passes, later waits do not become shorter. With `replace`, the offer is
+        the right to publish another deposit in place of this user's own.
+        """
+        return Offer(key, what, self, self._report, wait, replace)
 
     def touch(self, keys: Iterable[Key]) -> bool:
         """Records in the daemon a use of these deposits. Returns False if the daemon does not answer."""
@@ -146,17 +150,19 @@ class Deposits:
             self._report.error(what, error)
             return False
 
-    def acquire(self, key: Key, what: str) -> tuple[Any, Optional[Lease]]:
+    def acquire(self, key: Key, what: str, wait: Optional[float], replace: bool) -> tuple[Any, Optional[Lease]]:
         """Returns an object that ends the lease, and the deposit or its lease. None if the daemon gives neither."""
+        seconds = self._breaker.seconds if wait is None else min(wait, self._breaker.seconds)
         try:
             entered = self._connected().lease(
-                self._namespace, key.fields, group=self._settings.group, timeout=self._breaker.seconds
+                self._namespace, key.fields, group=self._settings.group, timeout=seconds, replace=replace
             )
             lease = entered.__enter__()
             self._breaker.answered()
             return entered, lease
         except Exception as error:
-            self._breaker.failed(error)
+            if wait is None:
+                self._breaker.failed(error)
             self._report.error(what, error)
             return None, None
 
@@ -179,16 +185,18 @@ class Offer:
         Whether the process that held the lease has failed and released all waiters.
     """
 
-    def __init__(self, key: Key, what: str, deposits: Deposits, report: Report):
+    def __init__(self, key: Key, what: str, deposits: Deposits, report: Report, wait: Optional[float], replace: bool):
         self._key = key
         self._what = what
         self._deposits = deposits
         self._report = report
+        self._wait = wait
+        self._replace_own = replace
         self._replaced = False
         self._acquire()
 
     def _acquire(self) -> None:
-        self._entered, lease = self._deposits.acquire(self._key, self._what)
+        self._entered, lease = self._deposits.acquire(self._key, self._what, self._wait, self._replace_own)
         self._lease = lease
         sealed = None if lease is None else lease.contents
         self.contents = None if sealed is None else unpack(self._key.digest, bytes(sealed))

@@ -24,11 +24,11 @@ class Report:
         self.logger = logging.getLogger(plugin)
         self._lock = threading.Lock()
         os.register_at_fork(after_in_child=self._renew_lock)  # a thread of the parent may hold it
-        self._outcomes = Counter({name: 0 for name in outcomes})
+        self._outcomes: dict[str, float] = {name: 0 for name in outcomes}
         self._reasons: dict[str, Counter[str]] = {"not_cached": Counter(), "errors": Counter()}
 
-    def count(self, outcome: str, times: int = 1) -> None:
-        """Adds `times` to the count of an outcome."""
+    def count(self, outcome: str, times: float = 1) -> None:
+        """Adds `times` to the count of an outcome, or so many bytes or seconds."""
         with self._lock:
             self._outcomes[outcome] += times
 

@@ -1,0 +1,106 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""The steps that this process makes now. No thread asks the daemon for a lease that its own process holds.
+
+A step that is asked for again while it is made has one of two callers. If the callers are nested (a build asks for the step
+that it makes), the inner caller must not wait. Any other thread or task waits for the first. The context variable tells them
+apart, for threads as well as for tasks of asyncio.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+from contextvars import ContextVar
+from typing import NamedTuple, Optional, Tuple
+
+Name = Tuple[str, Optional[str], str]  # namespace, group, digest of the fields
+
+
+class Made(NamedTuple):
+    """The value of a step, and the seconds that its build took."""
+
+    value: bytes
+    seconds: float
+
+
+class Flight:
+    """One step while a caller of this process gets or makes it. Thread-safe."""
+
+    def __init__(self, name: Name) -> None:
+        self.name = name
+        self.number = next(_numbers)
+        self.inherited = False  # whether a parent process makes it
+        self._over = threading.Event()
+        self._made: Optional[Made] = None
+
+    def finish(self, made: Optional[Made]) -> None:
+        """Ends the flight. All waiting callers get the value, or None: then each of them makes it. Called once."""
+        with _lock:
+            if _flights.get(self.name) is self:
+                del _flights[self.name]
+        self._made = made
+        self._over.set()
+
+    def wait(self, seconds: float) -> Optional[Made]:
+        """Waits for the end of the flight. Returns None if it ends without a value, or not in time."""
+        self._over.wait(seconds)
+        return self._made
+
+
+class Seat(NamedTuple):
+    """The place of a caller: it leads the flight, waits for it, or is nested in its build. Without a flight, no caller of
+    this process makes the step."""
+
+    flight: Optional[Flight]
+    leads: bool = False
+    nested: bool = False
+
+
+_numbers = itertools.count()
+_lock = threading.Lock()
+_flights: dict[Name, Flight] = {}
+_own: ContextVar[Tuple[int, ...]] = ContextVar("cccl_cache.steps", default=())  # numbers of flights that this context leads
+
+
+def find(name: Name) -> Seat:
+    """Returns the place of a caller that does not make the step. Does not wait."""
+    with _lock:
+        return _find(name)
+
+
+def enter(name: Name) -> Seat:
+    """Returns the place of a caller that may make the step. Does not wait. A caller that leads must finish the flight."""
+    with _lock:
+        seat = _find(name)
+        if seat.flight is not None:
+            return seat
+        flight = _flights[name] = Flight(name)
+        _own.set((*(each.number for each in _led()), flight.number))
+        return Seat(flight, leads=True)
+
+
+def _find(name: Name) -> Seat:
+    flight = _flights.get(name)
+    return Seat(flight, nested=flight is not None and (flight.inherited or flight.number in _own.get()))
+
+
+def _led() -> list[Flight]:
+    """Returns the flights that this context leads."""
+    own = _own.get()
+    return [each for each in _flights.values() if own and each.number in own]
+
+
+def _keep_own() -> None:
+    """Forgets the flights of threads that the child does not have. Those of the thread that forked stay the parent's."""
+    global _lock
+    _lock = threading.Lock()
+    led = _led()
+    _flights.clear()
+    for flight in led:
+        flight.inherited = True
+        _flights[flight.name] = flight
+
+
+os.register_at_fork(after_in_child=_keep_own)
