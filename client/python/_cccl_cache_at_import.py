@@ -23,6 +23,7 @@ _PLUGINS = {
     "numba.cuda": ("CCCL_CACHE_NUMBA", "cccl_cache.numba"),
     "numba_cuda_mlir.cuda": ("CCCL_CACHE_NUMBA_MLIR", "cccl_cache.numba_mlir"),
     "cupy": ("CCCL_CACHE_CUPY", "cccl_cache.cupy"),
+    "cutlass": ("CCCL_CACHE_CUTE", "cccl_cache.cute"),
 }
 
 

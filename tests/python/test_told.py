@@ -43,6 +43,7 @@ def test_python_m_cccl_cache_reports_a_missing_daemon_and_the_active_plug_ins(di
         "cache within a process": "on, 67108864 bytes (CCCL_CACHE_PROCESS_BYTES is not set)",
         "cuda.compute": "off: cuda-cccl is not installed",
         "cupy": "off: cupy-cuda13x is not installed",
+        "CuTe DSL": "off: nvidia-cutlass-dsl is not installed",
         "numba-cuda": "off: numba-cuda is not installed",
         "numba-cuda-mlir": "off: numba-cuda-mlir is not installed",
         "triton": "off: triton is not installed"}

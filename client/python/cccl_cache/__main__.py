@@ -25,6 +25,7 @@ _PROCESS_VARIABLE = "CCCL_CACHE_PROCESS_BYTES"
 _PLUGINS = {
     "cuda.compute": "cccl_cache.compute",
     "cupy": "cccl_cache.cupy",
+    "CuTe DSL": "cccl_cache.cute",
     "numba-cuda": "cccl_cache.numba",
     "numba-cuda-mlir": "cccl_cache.numba_mlir",
     "triton": "cccl_cache.triton",

@@ -1,0 +1,243 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Functions of CuTe DSL are compiled once per node, and never found by a compile with other inputs."""
+
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+
+import cccl_cache.cute
+import pytest
+from asked_process import AskedProcess
+from cccl_cache.cute import _release
+from daemon_fixtures import lasting_daemon
+from lease_client import wait_for_waiters
+from patience import PATIENCE, wait_for
+from places import PLACES
+
+HERE = pathlib.Path(__file__).parent
+GUIDE = HERE.parents[1] / "docs/guide-cute-dsl.md"
+
+
+class Node:
+    """The processes of this file, which share a daemon. Each test compiles a kernel of another number."""
+
+    def __init__(self, directory, daemon):
+        self.directory, self.daemon = directory, daemon
+        self.file = directory / "kernels.py"
+        shutil.copy(HERE / "cute_kernels.py", self.file)
+        self._compiled = directory / "compiled"
+        self._processes = []
+
+    def environment(self, **more):
+        own = {"CCCL_CACHE": "1", "CCCL_CACHE_SOCKET": self.daemon.socket, "CUTE_DSL_ARCH": "sm_90a",
+               "CUTE_DSL_DUMP_DIR": str(self.directory), "HOME": str(self.directory), "COMPILED": str(self._compiled)}
+        return {**os.environ, **own, **more}
+
+    def start(self, count=1, **environment):
+        started = [AskedProcess(self.environment(**environment), HERE / "cute_program.py") for _ in range(count)]
+        self._processes += started
+        for process in started:
+            assert process.hear() == "ready"
+        return started
+
+    def compiled(self):
+        """Returns the number of compiles of all processes."""
+        return len(self._compiled.read_text().split()) if self._compiled.exists() else 0
+
+    def gate(self, name):
+        path = self.directory / name
+        os.mkfifo(path)
+        return str(path)
+
+    def file_with(self, name, *changes, shifted=0):
+        """Returns a copy of the kernel's file, in a directory of its own, with changes."""
+        text = self.file.read_text()
+        for old, new in changes:
+            assert old in text
+            text = text.replace(old, new)
+        copy = self.directory / name / "copy.py"
+        copy.parent.mkdir()
+        copy.write_text("# a line\n" * shifted + text)
+        return copy
+
+    def end(self):
+        for process in self._processes:
+            process.end()
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory):
+    with lasting_daemon(PLACES.fake13) as daemon:
+        node = Node(tmp_path_factory.mktemp("node"), daemon)
+        yield node
+        node.end()
+
+
+@pytest.fixture(scope="module")
+def four(node):
+    return node.start(4)
+
+
+def counts(process):
+    status = process.ask("status")
+    assert status["on"] and not status["errors"], status
+    return {name: status[name] for name in ("hits", "made", "published", "released")}
+
+
+def changes(process, *words):
+    """Returns the answer, and how the counts of the process have changed."""
+    before = counts(process)
+    answer = process.ask(*words)
+    return answer, {name: count - before[name] for name, count in counts(process).items() if count != before[name]}
+
+
+def test_a_function_is_compiled_once_by_four_processes(node, four):
+    before, gate = node.compiled(), node.gate("once")
+    four[0].tell("gated", node.file, 3, gate)
+    wait_for(lambda: node.compiled() == before + 1, "a compile that runs")
+    for process in four[1:]:
+        process.tell("compile", node.file, 3)
+    wait_for_waiters(node.daemon, 3)
+    pathlib.Path(gate).write_text("go")
+    made = {process.hear() for process in four}
+    assert len(made) == 1 and len(made.pop()) == 64
+    assert node.compiled() == before + 1
+
+
+def test_a_found_function_has_the_object_of_an_uncached_compile(node, four):
+    [alone] = node.start(CCCL_CACHE_CUTE="0")
+    made = alone.ask("compile", node.file, 4)
+    assert not alone.ask("status")["on"]
+    alone.end()
+    for process, outcome in zip(four, ({"made": 1, "published": 1}, {"hits": 1}, {"hits": 1})):
+        assert changes(process, "compile", node.file, 4) == (made, outcome)
+
+
+def test_a_compile_that_fails_raises_its_error_and_releases_waiting_processes(node, four):
+    before, gate = node.compiled(), node.gate("fails")
+    four[0].tell("gated", node.file, 5, gate)
+    wait_for(lambda: node.compiled() == before + 1, "a compile that runs")
+    four[1].tell("compile", node.file, 5)
+    wait_for_waiters(node.daemon, 1)
+    pathlib.Path(gate).write_text("fail")
+    assert four[0].hear() == "Unmade"
+    assert len(four[1].hear()) == 64
+    assert counts(four[1])["released"] == 1
+    assert changes(four[0], "compile", node.file, 5)[1] == {"made": 1, "published": 1}
+
+
+def test_a_killed_process_delays_no_other(node, four):
+    before, gate = node.compiled(), node.gate("killed")
+    [holder] = node.start()
+    holder.tell("gated", node.file, 6, gate)
+    wait_for(lambda: node.compiled() == before + 1, "a compile that runs")
+    four[0].tell("compile", node.file, 6)
+    wait_for_waiters(node.daemon, 1)
+    holder.signal(signal.SIGKILL)
+    assert len(four[0].hear()) == 64
+    assert changes(four[1], "compile", node.file, 6)[1] == {"hits": 1}
+
+
+def test_the_directory_and_the_lines_of_a_source_do_not_matter(node, four):
+    made = four[0].ask("compile", node.file, 7)
+    moved = node.file_with("moved", shifted=3)
+    assert changes(four[1], "compile", moved, 7) == (made, {"hits": 1})
+    assert changes(four[0], "compile", moved, 7) == (made, {"hits": 1})
+
+
+@pytest.mark.parametrize("name, change", [
+    ("operator", ("x * x", "x + x")), ("block", ("block=(128", "block=(256")), ("type", ("a[at + k]", "a[at + k + 1]"))])
+def test_an_edited_kernel_is_compiled(node, four, name, change):
+    made = four[0].ask("compile", node.file, 8)
+    other, outcome = changes(four[0], "compile", node.file_with(name, change), 8)
+    assert other != made and outcome == {"made": 1, "published": 1}
+
+
+def test_other_options_are_another_compile(node, four):
+    made = {four[0].ask("compile", node.file, 9)}
+    for option in ("--opt-level=1", "--enable-assertions", "--gpu-arch=sm_100a", "--ptxas-options=-O1"):
+        assert changes(four[0], "compile", node.file, 9, option)[1] == {"made": 1, "published": 1}, option
+        assert changes(four[1], "compile", node.file, 9, option)[1] == {"hits": 1}, option
+    assert made
+
+
+def test_lines_matter_with_line_information(node, four):
+    shifted = node.file_with("shifted", shifted=3)
+    for file, outcome in ((node.file, {"made": 1, "published": 1}), (shifted, {"made": 1, "published": 1}), (shifted, {"hits": 1})):
+        assert changes(four[0], "compile", file, 10, "--generate-line-info")[1] == outcome
+
+
+@pytest.mark.parametrize("command, reason", [
+    (("compile", 11, "--keep-ptx"), "the option KeepPTX"),
+    (("compile", 11, "--link-libraries=none.bc"), "the option LinkLibraries"),
+    (("compile", 11, "warnings{nvvm}"), "the option"),
+    (("hooked", 11), "a hook changes the compiled module")])
+def test_a_compile_with_other_inputs_or_results_is_left_to_the_package(node, four, command, reason):
+    before = counts(four[0]), four[0].ask("status")["not_cached"]
+    name, *arguments = command
+    four[0].ask(name, node.file, *arguments)
+    assert counts(four[0]) == before[0]
+    noted = set(four[0].ask("status")["not_cached"]) - set(before[1])
+    assert len(noted) == 1 and noted.pop().startswith(reason)
+
+
+@pytest.mark.parametrize("environment", [{"CUTE_DSL_ARCH": "sm_100a"}, {"CUTE_DSL_ENABLE_ASSERTIONS": "1"}])
+def test_other_variables_of_the_package_are_another_compile(node, four, environment):
+    four[0].ask("compile", node.file, 12)
+    [other] = node.start(**environment)
+    assert changes(other, "compile", node.file, 12)[1] == {"made": 1, "published": 1}
+    other.end()
+
+
+def test_a_module_that_can_not_be_loaded_is_replaced(node, four):
+    made = four[0].ask("damaged", node.file, 13)
+    assert four[3].ask("compile", node.file, 13) == made
+    assert len(four[3].ask("status")["errors"]) == 1
+    assert changes(four[0], "compile", node.file, 13) == (made, {"hits": 1})
+
+
+def run(node, code, **environment):
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE * 2,
+                          env=node.environment(**environment))
+    assert told.returncode == 0, told.stderr
+    return told.stdout
+
+
+def test_the_guides_example_runs_unchanged(node):
+    [example] = re.findall(r"^```python\n(.*?)^```", GUIDE.read_text(), re.DOTALL | re.MULTILINE)
+    program = node.directory / "example.py"
+    program.write_text(example)
+    first, second = (run(node, f"import runpy; runpy.run_path({str(program)!r})") for _ in range(2))
+    assert "'made': 1" in first and "'hits': 1" in second and "'made'" not in second
+
+
+def test_a_release_that_differs_is_left_alone_and_the_reason_is_told(monkeypatch):
+    assert _release.served_release().startswith("nvidia-cutlass-dsl ")
+    assert cccl_cache.cute.switch.told().startswith("off until cccl_cache.cute.install() is called or CCCL_CACHE_CUTE=1 is set")
+    from cutlass.base_dsl import compile_backend
+
+    original = compile_backend.LegacyCompilerBackend._build_compiled_function
+    monkeypatch.setattr(compile_backend.LegacyCompilerBackend, "_build_compiled_function", lambda self, ctx, more: None)
+    assert not cccl_cache.cute.install()
+    why = cccl_cache.cute.status()["why_off"]
+    assert "differs from what is served: cutlass.base_dsl.compile_backend has no LegacyCompilerBackend._build_compiled" in why
+    assert cccl_cache.cute.switch.told() == f"off: {why}"
+    monkeypatch.setattr(compile_backend.LegacyCompilerBackend, "_build_compiled_function", original)
+    monkeypatch.setattr(_release, "_INPUTS", _release._INPUTS - {"pipeline"})
+    assert not cccl_cache.cute.install()
+    assert cccl_cache.cute.status()["why_off"].endswith("CompileContext has other fields: pipeline")
+
+
+def test_the_change_is_undone():
+    from cutlass.base_dsl.compile_backend import LegacyCompilerBackend
+
+    original = LegacyCompilerBackend._build_compiled_function
+    assert cccl_cache.cute.install() and cccl_cache.cute.install()
+    assert LegacyCompilerBackend._build_compiled_function is not original
+    cccl_cache.cute.uninstall()
+    assert LegacyCompilerBackend._build_compiled_function is original
