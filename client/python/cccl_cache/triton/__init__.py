@@ -8,7 +8,7 @@
 The call has the same effect as ``TRITON_CACHE_MANAGER=cccl_cache.triton:CacheManager`` in the environment, which Triton
 itself reads. A kernel is then compiled once for all processes of this user. While one process compiles it, the others wait
 for that compile. Triton looks in its own directory first, whose layout does not change. The plug-in stays off for releases
-of Triton with which it was not tested. It raises no errors of its own.
+of Triton in which it does not find what it needs. It raises no errors of its own.
 
 ``CCCL_CACHE_TRITON_GROUP`` names a Unix group whose members share kernels. ``CCCL_CACHE_TRITON_WAIT`` is the longest wait
 for another process's compile, in seconds (default 120). A process reads both at its first compile.
@@ -21,11 +21,11 @@ import os
 from typing import Any
 
 from .._plugin.report import Report
-from .._plugin.switch import NotServed, Switch, tested_release
+from .._plugin.switch import NotServed, Switch
+from ._release import served_release
 
 __all__ = ["install", "status", "uninstall"]  # and CacheManager, which needs Triton
 
-TESTED = ("3.6.0", "3.9.0")
 VARIABLE = "TRITON_CACHE_MANAGER"
 _NAME = f"{__name__}:CacheManager"
 _OUTCOMES = ("hits", "hits_local", "builds", "published", "released")
@@ -43,11 +43,10 @@ class _Hooks:
 
 
 def _find() -> str:
-    release = tested_release("triton", TESTED)
     other = os.environ.get(VARIABLE, _NAME)
     if other != _NAME:
         raise NotServed(f"{VARIABLE} is {other}")
-    return f"triton {release}"
+    return served_release()
 
 
 switch = Switch("triton", "CCCL_CACHE_TRITON", _find, Report(__name__, _OUTCOMES))
@@ -89,14 +88,14 @@ def __getattr__(name: str) -> Any:
 
 @functools.lru_cache(maxsize=None)
 def _manager_class() -> Any:
-    import triton
     from triton.runtime.cache import FileCacheManager
 
     if not install():
         return FileCacheManager
-    if triton.__version__ not in TESTED:  # the imported Triton is not the installed release
-        switch.report.not_cached("triton", f"Triton {triton.__version__} was not tested with it")
-        return FileCacheManager
-    from ._manager import CacheManager
+    try:
+        from ._manager import CacheManager
 
-    return CacheManager
+        return CacheManager
+    except Exception as error:  # a foreign package may raise any error
+        switch.report.error("triton", error)
+        return FileCacheManager

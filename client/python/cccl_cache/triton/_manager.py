@@ -52,7 +52,8 @@ _touches = Touches(_deposits)
 def _by_itself() -> bool:
     """Returns whether Triton's result depends on an input that its key does not cover."""
     own = knobs.compilation
-    return bool(own.override or own.always_compile or own.use_ir_loc or knobs.runtime.add_stages_inspection_hook)
+    hook = getattr(knobs.runtime, "add_stages_inspection_hook", None)  # Triton 3.5 has none
+    return bool(own.override or own.always_compile or own.use_ir_loc or hook)
 
 
 class CacheManager(FileCacheManager):  # type: ignore[misc]  # of a package without types
