@@ -317,7 +317,8 @@ bool DependsOnMore(std::string_view text) {
   constexpr std::string_view kBetween = " \t\r\n,=+[]'\"\\";
   while (true) {
     const std::string_view part = text.substr(0, text.find_first_of(kBetween));
-    if (part == "native") return true;
+    // --build-id=uuid of the linker is a random number.
+    if (part == "native" || part == "uuid") return true;
     for (const std::string_view option : kUnkeptOptions) {
       if (part.starts_with(option)) return true;
     }

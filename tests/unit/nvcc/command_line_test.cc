@@ -122,6 +122,18 @@ TEST_CASE("a result that depends on the machine or the time is left to nvcc") {
   CHECK_FALSE(Serves("-c a.cu -D BUILT=__TIME__"));
 }
 
+TEST_CASE("a link with a random build id is left to nvcc") {
+  for (const char* words :
+       {"-Xlinker --build-id=uuid", "-Xlinker=-build-id=uuid",
+        "-Xlinker --build-id=sha1,--build-id=uuid", "-Xcompiler -Wl,--build-id=uuid",
+        "-Xcompiler=-fPIC,-Wl,--build-id=uuid", "-forward-unknown-to-host-linker --build-id=uuid",
+        "-forward-unknown-to-host-compiler -Wl,--build-id=uuid"}) {
+    INFO(words);
+    CHECK_FALSE(Serves("-shared -o a.so a.cu " + std::string(words)));
+  }
+  CHECK(Serves("-shared -o uuid a.cu -Xlinker --build-id=sha1 -luuid -Iuuid"));
+}
+
 TEST_CASE("a path with the name of an option for the machine is served") {
   CHECK(Serves("-c native/a.cu -o plugin/native.o -I plugin -Iat/native -include some/native.h"));
   CHECK(Serves("-c a.cu -isystem gcc@12/include -DPLUGIN=plugin"));
