@@ -45,24 +45,29 @@ std::variant<Command, Refusal> ReadCommand(const standin::RealTool& tool, const 
   if (directory == nullptr) return Refusal{"no working directory"};
   command.directory = directory;
   free(directory);
-  Hasher kind;
-  kind.AppendValue("path", path);
-  kind.AppendValue("directory", command.directory);
-  for (const std::string& word : words) kind.AppendValue("word", word);
-  command.memory_kind.kind = kind.Finish().View();
-  const std::string variables = ReadVariables(environ);
-  command.fresh = FreshDirectoryOf(words, command.step);
+  const std::string variables = ReadVariables(environ, command.directory);
+  command.fresh = FreshDirectoryOf(words, command.step, command.directory);
   const auto needs_name = [&command](std::string_view text) {
     return command.fresh && command.fresh->IsIn(text);
   };
-  if (needs_name(command.directory) || needs_name(variables) || needs_name(path)) {
-    command.fresh.reset();
-  }
+  if (needs_name(variables) || needs_name(path)) command.fresh.reset();
+  const auto hidden = [](const std::optional<standin::FreshDirectory>& fresh,
+                         const std::string& text) {
+    // FreshDirectoryOf() has seen that the words and the directory can be hidden.
+    return fresh ? fresh->Hide(text).value_or(text) : text;
+  };
+  Hasher kind;
+  kind.AppendValue("path", path);
+  kind.AppendValue("directory", hidden(command.fresh, command.directory));
+  for (const std::string& word : words) kind.AppendValue("word", hidden(command.fresh, word));
+  command.memory_kind.kind = kind.Finish().View();
   std::vector<Digest> sources;
   for (const std::string& source : command.step.sources) {
     const auto text = ReadRegular(source);
-    if (!text) return Refusal{"source " + source};
+    struct stat status;
+    if (!text || stat(source.c_str(), &status) != 0) return Refusal{"source " + source};
     if (needs_name(*text)) command.fresh.reset();
+    if (command.fresh) command.fresh->HashTime(status.st_mtim.tv_sec, command.directory);
     sources.push_back(Sha256(*text));
     command.sources.emplace(command.Absolute(source), sources.back());
   }
@@ -74,14 +79,11 @@ std::variant<Command, Refusal> ReadCommand(const standin::RealTool& tool, const 
     for (const Digest& source : sources) hasher.AppendValue("source", source.View());
     hasher.AppendValue("path", path);
     hasher.AppendValue("tool", *identity);
-    for (const std::string& word : words) {
-      // FreshDirectoryOf() has seen that each word can be hidden.
-      hasher.AppendValue("word", fresh ? fresh->Hide(word).value_or(word) : word);
-    }
-    hasher.AppendValue("fresh", fresh ? "1" : "");
+    for (const std::string& word : words) hasher.AppendValue("word", hidden(fresh, word));
+    hasher.AppendValue("fresh", fresh ? fresh->placeholder() : "");
     hasher.AppendValue("read words", command.step.read_words);
     hasher.AppendValue("variables", variables);
-    hasher.AppendValue("directory", command.directory);
+    hasher.AppendValue("directory", hidden(fresh, command.directory));
     return hasher.Finish();
   };
   command.digest = digest(command.fresh);

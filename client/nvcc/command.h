@@ -45,6 +45,7 @@ struct Command {
   [[nodiscard]] std::string Absolute(const std::string& path) const {
     return path[0] == '/' ? path : directory + "/" + path;
   }
+  [[nodiscard]] std::string Source() const { return Absolute(step.sources[0]); }
 };
 
 /// Reads what decides the run. Returns the refusal if the run is left to nvcc.

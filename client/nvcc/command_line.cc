@@ -343,13 +343,16 @@ std::variant<Step, Refusal> ReadStep(const Words& words, std::string_view front,
   return reader.Finish();
 }
 
-std::optional<standin::FreshDirectory> FreshDirectoryOf(const Words& words, const Step& step) {
+std::optional<standin::FreshDirectory> FreshDirectoryOf(const Words& words, const Step& step,
+                                                        const std::string& working) {
   if (!step.makes_cubin || step.sources.size() != 1 || step.outputs.size() != 1) {
     return std::nullopt;
   }
   const std::string& source = step.sources[0];
-  auto fresh = standin::FreshDirectory::Of(source);
-  if (!fresh || Ending(source) != ".cu" || fresh->IsIn(step.read_words)) return std::nullopt;
+  auto fresh = standin::FreshDirectory::Of(source[0] == '/' ? source : working + "/" + source);
+  if (!fresh || Ending(source) != ".cu" || fresh->IsIn(step.read_words) || !fresh->Hide(working)) {
+    return std::nullopt;
+  }
   for (const std::string& word : words) {
     const bool is_path = word == source || word == step.outputs[0].path;
     if (is_path ? !fresh->Hide(word) : fresh->IsIn(word)) return std::nullopt;

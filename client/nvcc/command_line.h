@@ -50,10 +50,11 @@ struct Refusal {
 /// Returns whether the command line only asks nvcc about itself.
 [[nodiscard]] bool IsQuestion(const standin::Words& words);
 
-/// Returns the fresh directory of the step's source. None if a word other than the source and the
-/// output has its name, or if the step makes more than one cubin: other files have names in other
-/// forms, such as compressed ones.
+/// Returns the fresh directory of the step's source. `working` is the working directory. None if a
+/// word other than the source and the output has the name, or if the step makes more than one
+/// cubin: other files have names in other forms, such as compressed ones.
 [[nodiscard]] std::optional<standin::FreshDirectory> FreshDirectoryOf(const standin::Words& words,
-                                                                      const Step& step);
+                                                                      const Step& step,
+                                                                      const std::string& working);
 
 }  // namespace cccl_cache::nvcc

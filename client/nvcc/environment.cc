@@ -86,6 +86,8 @@ constexpr std::string_view kVariables[] = {
     "CAN_FINALIZE_DEBUG",
 };
 
+/// The variable with the working directory, which shells set.
+constexpr std::string_view kWorking = "PWD";
 /// Beginning of the name of a variable with a function that bash has exported: BASH_FUNC_name%%.
 constexpr std::string_view kFunction = "BASH_FUNC_";
 /// Beginning of the file names of this project's libraries in other programs.
@@ -124,7 +126,9 @@ std::string_view FrontName(std::string_view text) {
 
 /// Returns whether a variable of an nvcc.profile is in the key, or is one that nvcc sets itself,
 /// such as _HERE_.
-bool IsOfProfile(std::string_view name) { return name.starts_with('_') || IsRead(name); }
+bool IsOfProfile(std::string_view name) {
+  return name.starts_with('_') || (IsRead(name) && name != kWorking);
+}
 
 }  // namespace
 
@@ -133,12 +137,13 @@ std::string_view Variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-std::string ReadVariables(const char* const* variables) {
+std::string ReadVariables(const char* const* variables, std::string_view working) {
+  const std::string own = std::string(kWorking).append("=").append(working);
   std::vector<std::string> read;
   for (; *variables != nullptr; ++variables) {
     const std::string_view variable = *variables;
     const std::string_view name = NameOf(variable);
-    if (!IsRead(name)) continue;
+    if (!IsRead(name) || variable == own) continue;
     if (name == "LD_PRELOAD" || name == "LD_AUDIT") {
       const std::string others = WithoutOwnLibraries(variable.substr(name.size() + 1));
       if (!others.empty()) read.push_back(std::string(name).append("=").append(others));

@@ -14,8 +14,9 @@ namespace cccl_cache::nvcc {
 
 /// Returns the environment variables that nvcc, its parts or the host compiler read, sorted, each
 /// as NAME=VALUE with a NUL behind it. The libraries of this project that `run` loads into programs
-/// do not count.
-[[nodiscard]] std::string ReadVariables(const char* const* variables);
+/// do not count, and neither does a PWD that is the working directory: programs ask the system for
+/// it if there is no PWD.
+[[nodiscard]] std::string ReadVariables(const char* const* variables, std::string_view working);
 
 /// Returns whether a program reads no other environment variables than those that ReadVariables()
 /// returns. A compiler wrapper may read any.

@@ -26,8 +26,9 @@ struct Product {
 struct KeptStep {
   uint64_t made_s = 0;   ///< time of the run, in seconds since 1970
   uint64_t took_us = 0;  ///< duration of the run
-  /// The directory of the source, if the run was in a fresh one and depends on its name in another
-  /// way than as a text. Otherwise empty, and all texts have placeholders if it was in a fresh one.
+  /// The absolute path of the source, if it was in a fresh directory and the run depends on its
+  /// name in another way than as a text. Otherwise empty, and all texts have placeholders if it was
+  /// in a fresh one.
   std::string only_in;
   Closure closure{{}};
   std::vector<Product> products;

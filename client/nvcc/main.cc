@@ -208,7 +208,9 @@ std::optional<std::string> Encode(const Command& command, const Recording& recor
       *why = path + " was changed";
       return std::nullopt;
     }
-    if (!FitsEveryRun(left->contents, command.step.links_device_code)) {
+    // No linker takes a cubin that is not relocatable.
+    const bool stands_alone = command.step.makes_cubin && !command.step.links_device_code;
+    if (!stands_alone && !FitsEveryRun(left->contents, command.step.links_device_code)) {
       *why = path + " has a module id of its own";
       return std::nullopt;
     }
@@ -224,7 +226,7 @@ std::optional<std::string> Encode(const Command& command, const Recording& recor
   std::vector<std::string> contents;
   contents.reserve(kept.products.size());
   if (Hide(*command.fresh, trace, &hidden, &contents)) return hidden.Encode();
-  kept.only_in = command.step.sources[0];
+  kept.only_in = command.Source();
   return kept.Encode();
 }
 

@@ -50,8 +50,7 @@ Choice Choose(Client* client, const Command& command, const std::string& group,
     auto kept = KeptStep::Decode(deposit.contents());
     // Messages of both outputs in one text can't be told apart.
     const bool fits = kept && (!kept->joined || kept->out.empty() || standin::OutputsAreOne());
-    const bool elsewhere =
-        fits && !kept->only_in.empty() && kept->only_in != command.step.sources[0];
+    const bool elsewhere = fits && !kept->only_in.empty() && kept->only_in != command.Source();
     if (elsewhere && command.fresh) return NeedsOwnName{};
     const standin::FreshDirectory* fresh =
         command.fresh && kept && kept->only_in.empty() ? &*command.fresh : nullptr;

@@ -11,11 +11,29 @@
 namespace cccl_cache::standin {
 namespace {
 
-constexpr std::string_view kNameFront = "tmp";
-constexpr std::string_view kRandom = "abcdefghijklmnopqrstuvwxyz0123456789_";
-// No name of tempfile has these characters, and no hash in a module id.
-constexpr std::string_view kAnyName = "tmpXXXXXXXX";
+constexpr std::string_view kDecimal = "0123456789";
+constexpr std::string_view kHexadecimal = "0123456789abcdef";
+
+/// The forms of names of fresh directories. The marks in them are below.
+constexpr std::string_view kForms[] = {
+    "tmp********",                   // Python's tempfile
+    "#-%%%%%%%%-%%%%%%%%-%%%%%%%%",  // DeepGEMM
+};
+/// A character that stands for random ones in a form.
+struct Mark {
+  char mark;
+  std::string_view characters;
+  size_t most;  ///< greatest number of characters; the least is one
+};
+constexpr Mark kMarks[] = {
+    {'*', "abcdefghijklmnopqrstuvwxyz0123456789_", 1},
+    {'%', kHexadecimal, 1},
+    {'#', kDecimal, 7},  // a process number
+};
+/// The character in placeholders, which no mark stands for, and which is in no hash.
+constexpr char kAny = 'X';
 constexpr std::string_view kAnyHash = "_XXXXXXXX_";
+constexpr std::string_view kAnyTime = "_YYYYYYYY_";
 
 // # LINE "PATH" FLAGS, and .file NUMBER "PATH"
 constexpr std::string_view kMarker = "# ";
@@ -24,21 +42,42 @@ constexpr std::string_view kBlanks = " \t";
 
 constexpr std::string_view kAskForPath[] = {"__builtin_FILE", "__builtin_source_location"};
 
-bool IsFresh(std::string_view name) {
-  return name.size() == kAnyName.size() && name.starts_with(kNameFront) &&
-         name.find_first_not_of(kRandom, kNameFront.size()) == std::string_view::npos;
+/// Returns the name with placeholders for random characters; "" if it does not have the form.
+std::string PlaceholderIn(std::string_view form, std::string_view name) {
+  std::string placeholder;
+  for (const char c : form) {
+    const Mark* const mark = std::ranges::find(kMarks, c, &Mark::mark);
+    size_t size = name.starts_with(c) ? 1 : 0;
+    if (mark != std::end(kMarks)) {
+      size = std::min({name.find_first_not_of(mark->characters), name.size(), mark->most});
+    }
+    if (size == 0) return "";
+    placeholder.append(size, mark == std::end(kMarks) ? c : kAny);
+    name.remove_prefix(size);
+  }
+  return name.empty() ? placeholder : "";
 }
 
-/// Returns the CRC-32 of a text in hexadecimal, as module ids have it.
-std::string Crc32(std::string_view text) {
+/// Returns the placeholder for the name of a fresh directory; "" if it is no such name.
+std::string PlaceholderOf(std::string_view name) {
+  for (const std::string_view form : kForms) {
+    if (std::string placeholder = PlaceholderIn(form, name); !placeholder.empty()) {
+      return placeholder;
+    }
+  }
+  return "";
+}
+
+/// Returns the CRC-32 of a text in hexadecimal, with the characters around it in a module id.
+std::string HashOf(std::string_view text) {
   constexpr uint32_t kPolynomial = 0xedb88320;
   uint32_t crc = ~uint32_t{0};
   for (const char c : text) {
     crc ^= static_cast<uint8_t>(c);
     for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) != 0 ? kPolynomial : 0);
   }
-  std::array<char, 9> digits{};
-  std::snprintf(digits.data(), digits.size(), "%08x", ~crc);
+  std::array<char, 11> digits{};
+  std::snprintf(digits.data(), digits.size(), "_%08x_", ~crc);
   return digits.data();
 }
 
@@ -60,15 +99,23 @@ bool EndsPart(char c) { return c == '/' || c == '\0' || c == '"'; }
 
 FreshDirectory::FreshDirectory(std::string_view above, std::string_view name,
                                const std::string& file)
-    : above_(above), name_(name), hash_("_" + Crc32(file) + "_") {}
+    : above_(above),
+      name_{std::string(name), PlaceholderOf(name)},
+      hashes_{{HashOf(file), std::string(kAnyHash)}} {}
 
 std::optional<FreshDirectory> FreshDirectory::Of(const std::string& path) {
   const size_t end = path.rfind('/');
-  if (end == std::string::npos || end < kAnyName.size() + 1 || path[0] != '/') return std::nullopt;
-  const size_t begin = end - kAnyName.size();
-  FreshDirectory fresh(path.substr(0, begin), path.substr(begin, kAnyName.size()), path);
-  if (path[begin - 1] != '/' || !IsFresh(fresh.name_)) return std::nullopt;
+  if (path[0] != '/' || end == 0) return std::nullopt;
+  const size_t begin = path.rfind('/', end - 1) + 1;
+  FreshDirectory fresh(path.substr(0, begin), path.substr(begin, end - begin), path);
+  if (fresh.placeholder().empty()) return std::nullopt;
   return fresh;
+}
+
+void FreshDirectory::HashTime(time_t changed, std::string_view working) {
+  std::array<char, 26> time{};  // as ctime_r() needs
+  if (ctime_r(&changed, time.data()) == nullptr) return;
+  hashes_.push_back({HashOf(std::string(time.data()).append(working)), std::string(kAnyTime)});
 }
 
 std::optional<FreshDirectory> FreshDirectory::InPtx(std::string_view ptx) {
@@ -81,48 +128,69 @@ std::optional<FreshDirectory> FreshDirectory::InPtx(std::string_view ptx) {
   return std::nullopt;
 }
 
-bool FreshDirectory::IsIn(std::string_view text) const { return Contains(text, name_); }
+bool FreshDirectory::IsIn(std::string_view text) const { return Contains(text, name_.text); }
 
 bool FreshDirectory::HasSibling(std::string_view text) const {
   for (size_t at = text.find(above_); at != std::string_view::npos;
        at = text.find(above_, at + 1)) {
-    const std::string_view name = text.substr(at + above_.size(), kAnyName.size());
-    if (IsFresh(name) && name != name_) return true;
+    const std::string_view name = text.substr(at + above_.size(), name_.text.size());
+    if (name != name_.text && PlaceholderOf(name) == placeholder()) return true;
   }
   return false;
 }
 
+bool FreshDirectory::HasHash(std::string_view text) const {
+  return std::ranges::any_of(hashes_,
+                             [text](const Hidden& hash) { return Contains(text, hash.text); });
+}
+
+bool FreshDirectory::HasPlaceholder(std::string_view text) const {
+  return Contains(text, placeholder()) || Contains(text, kAnyHash) || Contains(text, kAnyTime);
+}
+
 std::optional<std::string> FreshDirectory::Hide(std::string text) const {
-  if (Contains(text, kAnyName) || Contains(text, kAnyHash)) return std::nullopt;
-  for (size_t at = text.find(name_); at != std::string::npos; at = text.find(name_, at + 1)) {
+  if (HasPlaceholder(text)) return std::nullopt;
+  const std::string& name = name_.text;
+  for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
     const bool is_path = std::string_view(text).substr(0, at).ends_with(above_) &&
-                         EndsPart(text.c_str()[at + name_.size()]);
+                         EndsPart(text.c_str()[at + name.size()]);
     if (!is_path) return std::nullopt;
   }
-  Replace(name_, kAnyName, &text);
-  Replace(hash_, kAnyHash, &text);
+  Replace(name, placeholder(), &text);
+  for (const Hidden& hash : hashes_) Replace(hash.text, hash.placeholder, &text);
   return text;
 }
 
 std::string FreshDirectory::Show(std::string text) const {
-  Replace(kAnyName, name_, &text);
-  Replace(kAnyHash, hash_, &text);
+  Replace(placeholder(), name_.text, &text);
+  for (const Hidden& hash : hashes_) Replace(hash.placeholder, hash.text, &text);
   return text;
+}
+
+bool FreshDirectory::IsInModuleId(std::string_view id) const {
+  if (!id.starts_with(hashes_.front().text)) return false;
+  const std::string_view front = id.substr(0, id.find_last_not_of(kDecimal) + 1);
+  if (front.size() == id.size() || front.size() < kAnyTime.size()) return true;
+  const std::string_view last = front.substr(front.size() - kAnyTime.size());
+  const bool is_hash =
+      last.front() == '_' && last.find_first_not_of(kHexadecimal, 1) == last.size() - 1;
+  return !is_hash || last == hashes_.back().text;
 }
 
 bool FreshDirectory::IsInMarkersOnly(std::string_view text) const {
   const auto has = [text](std::string_view word) { return Contains(text, word); };
-  return !has(hash_) && std::ranges::none_of(kAskForPath, has) && IsInLinesOnly(kMarker, text);
+  return !HasHash(text) && std::ranges::none_of(kAskForPath, has) && IsInLinesOnly(kMarker, text);
 }
 
 bool FreshDirectory::IsInFilesOnly(std::string_view ptx) const {
-  return !Contains(ptx, hash_) && IsInLinesOnly(kFile, ptx);
+  return !HasHash(ptx) && IsInLinesOnly(kFile, ptx);
 }
 
 bool FreshDirectory::IsInLinesOnly(std::string_view directive, std::string_view text) const {
-  if (Contains(text, kAnyName) || Contains(text, kAnyHash)) return false;
-  const std::string path = "\"" + above_ + name_ + "/";
-  for (size_t at = text.find(name_); at != std::string_view::npos; at = text.find(name_, at + 1)) {
+  if (HasPlaceholder(text)) return false;
+  const std::string& name = name_.text;
+  const std::string path = "\"" + above_ + name + "/";
+  for (size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
     const size_t begin = text.rfind('\n', at) + 1;  // or 0 in the first line
     std::string_view line = text.substr(begin, text.find('\n', at) - begin);
     const auto skip = [&line](std::string_view characters) {
@@ -133,10 +201,10 @@ bool FreshDirectory::IsInLinesOnly(std::string_view directive, std::string_view 
     line.remove_prefix(directive.size());
     skip(kBlanks);
     const size_t size = line.size();
-    skip("0123456789");
+    skip(kDecimal);
     if (line.size() == size) return false;
     skip(kBlanks);
-    if (!line.starts_with(path) || Contains(line.substr(path.size()), name_)) return false;
+    if (!line.starts_with(path) || Contains(line.substr(path.size()), name)) return false;
   }
   return true;
 }

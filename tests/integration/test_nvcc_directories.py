@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Runs of nvcc in directories of Python's tempfile, as TileLang makes them, share a result if the directory's name is nothing
-but a text in it."""
+"""Runs of nvcc in directories of random name, as TileLang, PyCUDA and DeepGEMM make them, share a result if the directory's
+name is nothing but a text in it."""
 
 import os
 import pathlib
@@ -33,10 +33,27 @@ extern "C" __global__ void kernel(float* p, int* q) {
 """
 LINES = ["-lineinfo"]
 NAMES = ["tmpabcdefgh", "tmp01_23_ab", "tmpz_______"]
+NUMBERED = ["4711-0a1b2c3d-00000000-ffffffff", "1234-ffffffff-0a1b2c3d-01234567"]
+# cudafe++ puts the number of its process into the module id if a text defines nothing that only one object can define.
+OF_PROCESS = re.compile(rb"(_[0-9a-f]{8}_4_k_cu_[0-9a-f]{8}_)([0-9]+)")
+INSTANCE = """
+namespace { __device__ float scale[4]; }
+template <int N> __global__ void kernel(float* p) { *p *= scale[N]; }
+static void instance() { auto pointer = reinterpret_cast<void*>(&kernel<2>); }
+"""
+
+
+def comparable(cubin, other):
+    """Returns a cubin without the numbers of processes, which differ in each run of nvcc. If the numbers in both cubins have
+    different lengths, so have names, and only the module ids are returned."""
+    ids, others = (set(OF_PROCESS.findall(each)) for each in (cubin, other))
+    if sorted(len(number) for _, number in ids) != sorted(len(number) for _, number in others):
+        return {front for front, _ in ids}
+    return OF_PROCESS.sub(rb"\1", TEMPORARY.sub(b"", cubin))
 
 
 class Directories(Toolkit):
-    """Compiles one source in directories of tempfile."""
+    """Compiles one source in directories of random name."""
 
     def __init__(self, directory, socket, release="13.5"):
         super().__init__(directory, socket)
@@ -47,6 +64,19 @@ class Directories(Toolkit):
 
     def words_in(self, name, *options):
         return ["-cubin", *options, "-arch=sm_90", "-o", self.above / name / "k.cubin", self.above / name / "k.cu"]
+
+    def compile_as_pycuda(self, name, *options):
+        """Compiles as compile() does, in the directory itself."""
+        place = self.above / name
+        return self.compile_words(name, ["--cubin", *options, "-arch", "sm_90", "k.cu"], place=place, PWD=str(place))
+
+    def compile_as_deep_gemm(self, name, *options):
+        """Compiles as compile() does, in the directory above."""
+        words = [self.above / name / "k.cu", "-cubin", "-o", self.above / name / "k.cubin", "-std=c++20",
+                 "--diag-suppress=39,161,174,177,186,940", "--ptxas-options=--register-usage-level=10",
+                 "--gpu-architecture=sm_90a", "--compiler-options=-fPIC,-O3,-fconcepts,-Wno-deprecated-declarations,-Wno-abi",
+                 "-O3", "--expt-relaxed-constexpr", "--expt-extended-lambda", *options]
+        return self.compile_words(name, words, place=self.above)
 
     def write(self, name, text, **headers):
         place = self.above / name
@@ -59,15 +89,17 @@ class Directories(Toolkit):
 
     def compile(self, name, *options):
         """Compiles by the cache. Returns how, once a hit gave the same as nvcc alone."""
-        words = self.words_in(name, *options)
-        cubin = words[-2]
-        how = self.how(*words)
+        return self.compile_words(name, self.words_in(name, *options))
+
+    def compile_words(self, name, words, **keywords):
+        cubin = self.above / name / "k.cubin"
+        how = self.how(*words, **keywords)
         if how != "hit":
             return how
         said, made = self._ended, cubin.read_bytes()
         cubin.unlink()
-        alone = self.alone(*words)
-        assert TEMPORARY.sub(b"", made) == TEMPORARY.sub(b"", cubin.read_bytes())
+        alone = self.alone(*words, **keywords)
+        assert comparable(made, cubin.read_bytes()) == comparable(cubin.read_bytes(), made)
         assert (said.out, said.err) == (alone.out, alone.err)
         return how
 
@@ -93,6 +125,44 @@ def test_another_directory_is_a_hit_with_its_own_name_and_times(directory, daemo
     for name, how in zip(NAMES, ["made", "hit", "hit"]):
         directories.write(name, KERNEL)
         assert directories.compile(name, *options) == how
+
+
+@pytest.mark.parametrize("release, options", [("13.0", LINES), ("13.5", [])], ids=lambda value: "".join(value))
+def test_another_working_directory_of_tempfile_is_a_hit(directory, daemon, release, options):
+    directories = Directories(directory, daemon.socket, release)
+    for name, how in zip(NAMES, ["made", "hit"]):
+        directories.write(name, KERNEL)
+        assert directories.compile_as_pycuda(name, *options) == how
+
+
+@pytest.mark.parametrize("release, options", [("13.0", []), ("13.5", LINES)], ids=lambda value: "".join(value))
+def test_another_directory_of_deep_gemm_is_a_hit_although_each_run_of_nvcc_has_its_own_module_id(
+        directory, daemon, release, options):
+    directories = Directories(directory, daemon.socket, release)
+    for name, how in zip(NUMBERED, ["made", "hit"]):
+        directories.write(name, INSTANCE)
+        assert directories.compile_as_deep_gemm(name, *options) == how
+    assert OF_PROCESS.search((directories.above / name / "k.cubin").read_bytes())
+
+
+def test_a_name_of_another_length_is_another_key(directories):
+    for name in [NUMBERED[0], "10" + NUMBERED[0]]:
+        directories.write(name, INSTANCE)
+        assert directories.compile_as_deep_gemm(name) == "made"
+
+
+def test_a_relocatable_cubin_with_a_process_number_is_not_kept(directories):
+    directories.write(NAMES[0], INSTANCE)
+    for _ in range(2):
+        assert directories.compile(NAMES[0], "-rdc=true") not in ("made", "hit")
+
+
+def test_a_header_with_the_name_of_the_working_directory_is_compiled_in_each(directories):
+    header = f'#line 3 "{directories.above}/{NAMES[0]}/generator.py"\n__device__ int one() {{ return 1; }}\n'
+    for name in NAMES[:2]:
+        directories.write(name, '#include "a.h"\n__global__ void k(int* p) { *p = one(); }', a=header)
+        assert directories.compile_as_pycuda(name) == "made"
+    assert directories.compile_as_pycuda(NAMES[0]) == "hit"
 
 
 HASH = "__device__ constexpr unsigned hash(const char* s) { unsigned h = 5; while (*s) h = h * 33 + *s++; return h; }\n"

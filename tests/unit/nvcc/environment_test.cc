@@ -12,7 +12,7 @@ namespace {
 /// Returns the variables that are in the key, with a blank behind each.
 std::string Counted(std::vector<const char*> variables) {
   variables.push_back(nullptr);
-  std::string text = ReadVariables(variables.data());
+  std::string text = ReadVariables(variables.data(), "/work");
   std::ranges::replace(text, '\0', ' ');
   return text;
 }
@@ -42,6 +42,12 @@ TEST_CASE("preloaded libraries are in the key, except for those of this project"
   CHECK(Counted({"LD_AUDIT=/x/libcccl_cache_audit.so:/y/a.so"}) == "LD_AUDIT=/y/a.so: ");
   CHECK(Counted({"LD_PRELOAD=/x/libcccl_cache_exec.so", "LD_AUDIT=/x/libcccl_cache_audit.so"})
             .empty());
+}
+
+TEST_CASE("a PWD that is not the working directory is in the key") {
+  CHECK(Counted({"PWD=/work"}).empty());
+  CHECK(Counted({"PWD=/work/"}) == "PWD=/work/ ");
+  CHECK(Counted({"PWD=/link"}) == "PWD=/link ");
 }
 
 TEST_CASE("a variable with options that depend on more than files is unkept") {
@@ -81,9 +87,10 @@ TEST_CASE("a profile as NVIDIA's is kept") { CHECK(UnkeptInProfile(kProfile).emp
 TEST_CASE(
     "a profile that reads a variable outside the key, or has options like -split-compile, is "
     "unkept") {
-  for (const char* line : {"PTXAS_FLAGS += $(OWN)", "OWN += -O1", "OWN = 1",
-                           "PTXAS_FLAGS += $( TOP )", "PTXAS_FLAGS += ${TOP}",
-                           "PTXAS_FLAGS += -O2 -split-compile=0", "NVVM_FLAGS=--options-file x"}) {
+  for (const char* line :
+       {"PTXAS_FLAGS += $(OWN)", "OWN += -O1", "OWN = 1", "PTXAS_FLAGS += $( TOP )",
+        "PTXAS_FLAGS += ${TOP}", "INCLUDES += -I$(PWD)", "PTXAS_FLAGS += -O2 -split-compile=0",
+        "NVVM_FLAGS=--options-file x"}) {
     INFO(line);
     CHECK(UnkeptInProfile(kProfile + std::string(line)) == line);
     CHECK(UnkeptInProfile(std::string(line) + kProfile) == line);

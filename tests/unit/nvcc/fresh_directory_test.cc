@@ -3,6 +3,8 @@
 #include "client/standin/fresh_directory.h"
 
 #include <catch2/catch.hpp>
+#include <cstdlib>
+#include <ctime>
 
 #include "client/nvcc/command_line.h"
 #include "client/nvcc/trace.h"
@@ -16,10 +18,11 @@ const std::string kDirectory = "/tmp/tmpabcdefgh";
 const std::string kSource = kDirectory + "/k.cu";
 const std::string kId = "_663a1252_4_k_cu_k";  // nvcc's for this source
 
-std::optional<FreshDirectory> Of(const standin::Words& words) {
+std::optional<FreshDirectory> Of(const standin::Words& words,
+                                 const std::string& working = "/work") {
   const auto step = ReadStep(words, "", "");
   REQUIRE(std::holds_alternative<Step>(step));
-  return FreshDirectoryOf(words, std::get<Step>(step));
+  return FreshDirectoryOf(words, std::get<Step>(step), working);
 }
 
 FreshDirectory In(const std::string& directory) {
@@ -31,7 +34,7 @@ bool Fits(const std::string& text, const std::string& id = kId) {
   return ShowsPathOnly(In(kDirectory), {{"/tmp/a.cpp1.ii", text}, {"/tmp/a.module_id", id}});
 }
 
-TEST_CASE("a directory is fresh if its name is one of tempfile") {
+TEST_CASE("a directory is fresh if its name is one of tempfile or of DeepGEMM") {
   const auto fresh = [](const std::string& directory) {
     return Of({"nvcc", "-cubin", "-o", "k.cubin", directory + "/k.cu"}).has_value();
   };
@@ -44,6 +47,33 @@ TEST_CASE("a directory is fresh if its name is one of tempfile") {
   CHECK_FALSE(fresh("tmpabcdefgh"));
   CHECK_FALSE(fresh("/tmp/tmpabcdefgh/more"));
   CHECK_FALSE(fresh(""));
+  CHECK(fresh("/tmp/1-01234567-89abcdef-00000000"));
+  CHECK(fresh("/tmp/4194304-01234567-89abcdef-00000000"));
+  CHECK_FALSE(fresh("/tmp/-01234567-89abcdef-00000000"));
+  CHECK_FALSE(fresh("/tmp/12345678-01234567-89abcdef-00000000"));
+  CHECK_FALSE(fresh("/tmp/12-1234567-89abcdef-00000000"));
+  CHECK_FALSE(fresh("/tmp/12-01234567-89ABCDEF-00000000"));
+  CHECK_FALSE(fresh("/tmp/12-01234567-89abcdef-000000000"));
+  CHECK_FALSE(fresh("/tmp/12-01234567-89abcdef"));
+}
+
+TEST_CASE("a placeholder shows the form and the length of the name") {
+  CHECK(In("/tmp/tmpabcdefgh").placeholder() == "tmpXXXXXXXX");
+  CHECK(In("/tmp/123-01234567-89abcdef-00000000").placeholder() ==
+        "XXX-XXXXXXXX-XXXXXXXX-XXXXXXXX");
+}
+
+TEST_CASE("a source is in the working directory if its name is relative") {
+  const auto fresh = [](const std::string& working, const std::string& source) {
+    return Of({"nvcc", "-cubin", source}, working).has_value();
+  };
+  CHECK(fresh(kDirectory, "k.cu"));
+  CHECK(fresh(kDirectory, kSource));
+  CHECK_FALSE(fresh(kDirectory, "more/k.cu"));
+  CHECK_FALSE(fresh("/work", "../tmp/tmpabcdefgh/k.cu"));
+  CHECK_FALSE(fresh(kDirectory, "/work/k.cu"));
+  CHECK_FALSE(fresh("/var/tmpabcdefgh", kSource));
+  CHECK_FALSE(fresh(kDirectory + "/tmpabcdefgh", kSource));
 }
 
 TEST_CASE("a fresh directory is hidden only where source and output have its name") {
@@ -74,6 +104,26 @@ TEST_CASE("a hidden text is shown with the name and hash of another directory") 
   CHECK(other.Show(*hidden) == "/tmp/tmpqwe_12zx/k.cu(3) /tmp/tmpqwe_12zx" + std::string("\0", 1) +
                                    "_c52d8f3b_4_k_cu_k1_663a12523");
   CHECK(other.Hide(other.Show(*hidden)) == hidden);
+  CHECK(In("/tmp/12-01234567-89abcdef-00000000").Show("XX-XXXXXXXX-XXXXXXXX-XXXXXXXX/k.cu") ==
+        "12-01234567-89abcdef-00000000/k.cu");
+}
+
+TEST_CASE("the hash of the source's time and the working directory has a placeholder, too") {
+  REQUIRE(setenv("TZ", "UTC", 1) == 0);
+  tzset();
+  FreshDirectory fresh = In(kDirectory);
+  const std::string id = "_663a1252_4_k_cu_8bb61e11_4711";  // nvcc's for this time and directory
+  CHECK_FALSE(fresh.IsInModuleId(id));
+  fresh.HashTime(1'700'000'000, "/");
+  CHECK(fresh.IsInModuleId(id));
+  CHECK_FALSE(fresh.IsInModuleId("_663a1252_4_k_cu_8bb61e12_4711"));
+  CHECK(fresh.IsInModuleId("_663a1252_4_k_cu_kernel_4711"));
+  CHECK(fresh.Hide(id) == "_XXXXXXXX_4_k_cu_YYYYYYYY_4711");
+  CHECK_FALSE(fresh.IsInMarkersOnly("int x_8bb61e11_y;\n"));
+  FreshDirectory other = In("/tmp/tmpqwe_12zx");
+  other.HashTime(1'700'000'001, "/");
+  CHECK(other.Show(*fresh.Hide(id)) == "_c52d8f3b_4_k_cu_471c1e8f_4711");
+  unsetenv("TZ");
 }
 
 TEST_CASE("another directory of tempfile beside this one is noticed") {
@@ -81,6 +131,9 @@ TEST_CASE("another directory of tempfile beside this one is noticed") {
   CHECK(fresh.HasSibling("x /tmp/tmpother_01/k.cu"));
   CHECK_FALSE(fresh.HasSibling(kSource));
   CHECK_FALSE(fresh.HasSibling("/tmp/other /opt/tmpother_01 /tmp/tmpother /tmp/"));
+  const FreshDirectory numbered = In("/tmp/12-01234567-89abcdef-00000000");
+  CHECK(numbered.HasSibling("/tmp/34-01234567-89abcdef-00000000/k.cu"));
+  CHECK_FALSE(numbered.HasSibling("/tmp/345-01234567-89abcdef-00000000 /tmp/tmpother_01"));
 }
 
 TEST_CASE("a text that has the name elsewhere, or a placeholder, can't be hidden") {
@@ -88,7 +141,7 @@ TEST_CASE("a text that has the name elsewhere, or a placeholder, can't be hidden
   CHECK(fresh.Hide("").has_value());
   for (const char* text :
        {"tmpabcdefgh", "/tmpabcdefgh/", "/var/tmpabcdefgh/", "/tmp/tmpabcdefgh2/",
-        "/tmp/tmpabcdefgh k", "/tmp/tmpXXXXXXXX/k.cu", "4_XXXXXXXX_4"}) {
+        "/tmp/tmpabcdefgh k", "/tmp/tmpXXXXXXXX/k.cu", "4_XXXXXXXX_4", "4_YYYYYYYY_4"}) {
     INFO(text);
     CHECK_FALSE(fresh.Hide(text));
   }
