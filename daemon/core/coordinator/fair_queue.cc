@@ -2,20 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "daemon/core/coordinator/fair_queue.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <functional>
-#include <iterator>
+#include <utility>
 
 #include "daemon/system/thread_name.h"
 
 namespace cccl_cache::daemon {
 namespace {
-
-// The time after which a refused caller may retry. It is only a hint: under common loads a slot
-// becomes free within this time.
-constexpr std::chrono::milliseconds kRetryQueued{500};
 
 /// Items with this number or a higher one are reservations.
 constexpr uint64_t kReservations = uint64_t{1} << 63;
@@ -25,24 +19,15 @@ bool HasUser(const std::vector<Account>& accounts) {
   return !std::ranges::all_of(accounts, &Account::IsContainers);
 }
 
-/// Returns the place of the priority in a queue: the lowest rank goes first.
-uint64_t RankOf(BuildPriority priority) {
-  switch (priority) {
-    case BuildPriority::kInteractive:
-      return 0;
-    case BuildPriority::kNormal:
-      return 1;
-    case BuildPriority::kWarmUp:
-      return 2;
-  }
-  return 1;
-}
-
 }  // namespace
 
 FairQueue::FairQueue(const Bounds& bounds, Run run, CompileMemory* memory,
                      std::function<void()> make_room)
-    : bounds_(bounds), run_(std::move(run)), memory_(memory), make_room_(std::move(make_room)) {
+    : bounds_(bounds),
+      run_(std::move(run)),
+      memory_(memory),
+      make_room_(std::move(make_room)),
+      waiting_({bounds_.per_uid, bounds_.total, bounds_.turns_of_others}, memory) {
   // One thread for each item that may run at once: items with a slot, and parked items, which have
   // none. One more grants reservations meanwhile.
   const size_t most = bounds_.slots + bounds_.relief_slots + bounds_.parked + 1;
@@ -62,15 +47,8 @@ Status FairQueue::Add(uint64_t item, Account account, BuildPriority priority,
                       const CompileMemory::Kind& kind) {
   {
     const MutexLock lock(mutex_);
-    const bool known = waiting_.contains(item);
-    if (known && waiting_[item].lines.contains(account)) {
-      Raise(item, account, priority);
-      return Ok{};
-    }
-    const Status room = CheckRoom(account, !known);
-    // The item keeps its place in the other queues.
-    if (!room) return known ? Status(Ok{}) : room;
-    AddTo(account, item, priority, kind);
+    const Status added = waiting_.Add(item, account, priority, kind);
+    if (!added) return added;
     ++changes_;
   }
   added_.NotifyOne();
@@ -78,64 +56,15 @@ Status FairQueue::Add(uint64_t item, Account account, BuildPriority priority,
   return Ok{};
 }
 
-Status FairQueue::CheckRoom(Account account, bool is_new) const {
-  const auto line = lines_.find(account);
-  const size_t mine = line == lines_.end() ? 0 : line->second.size();
-  if (mine >= bounds_.per_uid) {
-    return Error{
-        ErrorCode::kOverloaded,
-        fmt::format("{} already; to let more wait, raise queue_limit_per_uid in the "
-                    "daemon's configuration",
-                    bounds_.per_uid == 1
-                        ? fmt::format("1 build of {} waits", account.Name())
-                        : fmt::format("{} builds of {} wait", bounds_.per_uid, account.Name())),
-        kRetryQueued};
-  }
-  const Allowance allowance{bounds_.per_uid, bounds_.total};
-  const HeldInAll held{waiting_.size(), waiting_in_containers_};
-  if (is_new && mine >= allowance.Most(account, mine, held)) {
-    return Error{ErrorCode::kOverloaded,
-                 fmt::format("{} of at most {} builds wait already; to let more wait, raise "
-                             "queue_limit in the daemon's configuration",
-                             waiting_.size(), bounds_.total),
-                 kRetryQueued};
-  }
-  return Ok{};
-}
-
-void FairQueue::AddTo(Account account, uint64_t item, BuildPriority priority,
-                      const CompileMemory::Kind& kind) {
-  const auto [line, is_new] = lines_.try_emplace(account);
-  Line& own = line->second;
-  if (is_new) {
-    rotation_.push_back(account);
-    own.last_turn = turns_;
-    for (const uint64_t group : account.way()) {
-      ++groups_.try_emplace(group, Group{0, turns_}).first->second.lines;
-    }
-  }
-  Waiting& waiting = waiting_[item];
-  if (!waiting.reserves() && own.items.empty()) own.since = Clock::now();
-  const Place place = PlaceOf(++own.last_number, priority);
-  waiting.lines.emplace(account, place);
-  if (waiting.reserves()) {
-    own.reservations.emplace(place, Entry{item, kind});
-  } else {
-    AddTo(own, place, {item, kind});
-  }
-  if (account.IsContainers()) ++waiting_in_containers_;
-}
-
 Result<uint64_t> FairQueue::Reserve(const CompileMemory::Kind& kind, Reserved reserved) {
   uint64_t item = 0;
   {
     const MutexLock lock(mutex_);
     if (!grants_) return Error{ErrorCode::kUnavailable, "cccl-cached is stopping"};
-    if (const Status room = CheckRoom(kind.account, true); !room) return room.error();
     item = kReservations + ++last_reservation_;
-    waiting_[item].reserved = std::move(reserved);
-    AddTo(kind.account, item, BuildPriority::kNormal, kind);
-    ++reserving_;
+    if (const Status added = waiting_.AddReservation(item, kind, std::move(reserved)); !added) {
+      return added.error();
+    }
     ++changes_;
   }
   added_.NotifyOne();
@@ -154,79 +83,23 @@ void FairQueue::StopReserving() {
   {
     const MutexLock lock(mutex_);
     grants_ = false;
-    for (auto item = waiting_.lower_bound(kReservations); item != waiting_.end();) {
-      const auto next = std::next(item);
-      told.push_back(item->second.TakeReserved());
-      RemoveFromLines(item);
-      item = next;
-    }
+    told = waiting_.RemoveReservations();
   }
   for (const Reserved& tell : told) tell(nullptr);
 }
 
-FairQueue::Place FairQueue::PlaceOf(uint64_t number, BuildPriority priority) const {
-  return {number + RankOf(priority) * bounds_.per_uid, number, priority};
-}
-
-void FairQueue::AddTo(Line& line, const Place& place, const Entry& entry) {
-  line.items.emplace(place, entry);
-  if (place.priority == BuildPriority::kWarmUp) ++line.warm_ups;
-}
-
-FairQueue::Entry FairQueue::RemoveFrom(Line& line, const Place& place) {
-  if (place.priority == BuildPriority::kWarmUp) --line.warm_ups;
-  return line.items.extract(place).mapped();
-}
-
-void FairQueue::Raise(uint64_t item, Account account, BuildPriority priority) {
-  Place& place = waiting_[item].lines.at(account);
-  if (RankOf(place.priority) <= RankOf(priority)) return;
-  Line& line = lines_.at(account);
-  const Entry entry = RemoveFrom(line, place);
-  place = PlaceOf(place.number, priority);
-  AddTo(line, place, entry);
-  ++changes_;
-  changed_.NotifyOne();
-}
-
-void FairQueue::RemoveFromLines(std::map<uint64_t, Waiting>::iterator item) {
-  for (const auto& [account, place] : item->second.lines) {
-    const auto line = lines_.find(account);
-    if (item->second.reserves()) {
-      line->second.reservations.erase(place);
-    } else {
-      RemoveFrom(line->second, place);
-    }
-    if (account.IsContainers()) --waiting_in_containers_;
-    if (line->second.size() > 0) continue;
-    for (const uint64_t group : line->first.way()) {
-      if (--groups_.at(group).lines == 0) groups_.erase(group);
-    }
-    lines_.erase(line);
-    rotation_.remove(account);
-  }
-  if (item->second.passed_by) {
-    lacking_.remove(item->first);
-    memory_->EndWait();
-  }
-  if (item->second.reserves()) --reserving_;
-  waiting_.erase(item);
-}
-
 bool FairQueue::Remove(uint64_t item) {
-  Reserved dropped;  // declared before the lock, so destroyed after the unlock
+  std::optional<Reserved> removed;  // declared before the lock, so destroyed after the unlock
   const MutexLock lock(mutex_);
-  const auto found = waiting_.find(item);
-  if (found == waiting_.end()) return false;
-  if (found->second.reserves()) dropped = found->second.TakeReserved();
-  RemoveFromLines(found);
+  removed = waiting_.Remove(item);
+  if (!removed) return false;
   added_.NotifyOne();  // for an item that let this item go first
   return true;
 }
 
 size_t FairQueue::waiting() const {
   const MutexLock lock(mutex_);
-  return waiting_.size() - reserving_;
+  return waiting_.items();
 }
 
 size_t FairQueue::running() const {
@@ -238,12 +111,12 @@ void FairQueue::Describe(std::optional<Account> only, BuildActivity* activity) c
   const MutexLock lock(mutex_);
   activity->slots = bounds_.slots;
   activity->running = running_.size();
-  activity->queued = waiting_.size() - reserving_;
+  activity->queued = waiting_.items();
   std::map<Account, AccountActivity> accounts;
   const auto of = [&accounts](Account account) -> AccountActivity& {
     return accounts.emplace(account, AccountActivity{account}).first->second;
   };
-  for (const auto& [account, line] : lines_) {
+  for (const auto& [account, line] : waiting_.lines()) {
     if (!line.items.empty()) of(account).queued = line.items.size();
   }
   for (const auto& [account, count] : running_of_) of(account).running = count;
@@ -252,85 +125,26 @@ void FairQueue::Describe(std::optional<Account> only, BuildActivity* activity) c
   }
 }
 
-std::vector<Account> FairQueue::Ready() const {
-  const auto may_start = [this](Account account) REQUIRES(mutex_) {
-    return !lines_.at(account).items.empty() && MayTakeFreeSlot(account);
-  };
-  std::vector<Account> all;
-  std::ranges::copy_if(rotation_, std::back_inserter(all), may_start);
-  std::vector<Account> ready;
-  std::ranges::copy_if(all, std::back_inserter(ready), [this](Account account) REQUIRES(mutex_) {
-    const Line& line = lines_.at(account);
-    return line.is_urgent() || turns_ - line.last_turn >= bounds_.turns_of_others;
-  });
-  if (ready.empty()) ready = all;
+FairQueue::Accounts FairQueue::Ready() const {
+  Accounts ready =
+      waiting_.Ready([this](Account account) REQUIRES(mutex_) { return MayTakeFreeSlot(account); });
   if (busy_slots_.in_containers >= std::max<size_t>(bounds_.slots / 2, 1) && HasUser(ready)) {
     std::erase_if(ready, std::mem_fn(&Account::IsContainers));
   }
   return ready;
 }
 
-FairQueue::Accounts FairQueue::Reserving() const {
-  Accounts reserving;
-  if (reserving_ == 0) return reserving;
-  std::ranges::copy_if(rotation_, std::back_inserter(reserving),
-                       [this](Account account)
-                           REQUIRES(mutex_) { return !lines_.at(account).reservations.empty(); });
-  return reserving;
-}
-
-Account FairQueue::FirstOf(const std::vector<Account>& ready) const {
-  const auto user = std::ranges::find_if_not(ready, &Account::IsContainers);
-  if (user != ready.end() && (user == ready.begin() || containers_had_last_turn_)) {
-    return *std::ranges::min_element(
-        user, ready.end(), {}, [this](Account account) REQUIRES(mutex_) {
-          const bool runs = running_of_.contains(account) || reserved_of_.contains(account);
-          return std::pair(account.IsContainers(), !lacking_.empty() && runs);
-        });
-  }
-  std::vector<Account> containers;
-  std::ranges::copy_if(ready, std::back_inserter(containers), &Account::IsContainers);
-  return *std::ranges::min_element(
-      containers, {}, [this](Account account) REQUIRES(mutex_) { return LastTurns(account); });
-}
-
-std::vector<uint64_t> FairQueue::LastTurns(Account account) const {
-  std::vector<uint64_t> turns;
-  for (const uint64_t group : account.way()) turns.push_back(groups_.at(group).last_turn);
-  turns.push_back(lines_.at(account).last_turn);
-  return turns;
-}
-
-void FairQueue::Take(uint64_t item, Account account) {
-  rotation_.splice(rotation_.end(), rotation_, std::ranges::find(rotation_, account));
-  lines_.at(account).last_turn = ++turns_;
-  for (const uint64_t group : account.way()) groups_.at(group).last_turn = turns_;
-  containers_had_last_turn_ = account.IsContainers();
-  RemoveFromLines(waiting_.find(item));
-}
-
-void FairQueue::Take(const Turn& turn) {
-  Take(turn.item, turn.account);
-  if (turn.memory != nullptr && turn.memory->is_shared()) {
-    for (const uint64_t item : lacking_) {
-      Waiting& passed = waiting_.at(item);
-      if (IsFirstLacking(passed)) ++*passed.passed_by;
-    }
-  }
-}
-
-void FairQueue::MoveBack(Account account) {
-  const auto place = std::ranges::find(rotation_, account);
-  if (place != rotation_.end()) rotation_.splice(rotation_.end(), rotation_, place);
+Reserved FairQueue::Take(const Turn& turn) {
+  const bool passes = turn.memory != nullptr && turn.memory->is_shared();
+  return waiting_.Take(turn.item, turn.account, passes);
 }
 
 void FairQueue::Grant(Turn turn) {
-  Reserved reserved = waiting_.at(turn.item).TakeReserved();
-  Take(turn);
-  auto granted =
-      std::make_unique<Reservation>(*this, turn.item, turn.account, std::move(turn.memory));
-  reservations_.emplace(turn.item, granted.get());
-  ++reserved_of_[turn.account];
+  Reserved reserved = Take(turn);
+  auto granted = std::make_unique<Reservation>(
+      turn.item, turn.account, std::move(turn.memory),
+      [this](Reservation* reservation) { EndReservation(reservation); });
+  held_.Add(granted.get());
   ++changes_;
   changed_.NotifyOne();
   mutex_.unlock();
@@ -341,33 +155,17 @@ void FairQueue::Grant(Turn turn) {
 
 void FairQueue::EndReservation(Reservation* reservation) {
   const MutexLock lock(mutex_);
-  reservation->memory_ = nullptr;
-  reservations_.erase(reservation->number_);
-  const auto held = reserved_of_.find(reservation->account_);
-  if (--held->second == 0) {
-    reserved_of_.erase(held);
-    MoveBack(reservation->account_);
-  }
-  if (!lacking_.empty()) added_.NotifyOne();
+  if (held_.End(reservation)) waiting_.MoveBack(reservation->account());
+  if (waiting_.lacks_memory()) added_.NotifyOne();
 }
 
 FairQueue::Clock::time_point FairQueue::EndLongReservations() {
-  const Clock::time_point now = Clock::now();
-  Clock::time_point next = now + std::chrono::hours(1);
-  if (lacking_.empty()) return next;
-  for (const auto& [number, reservation] : reservations_) {
-    const bool others_lack = std::ranges::any_of(
-        lacking_, [&, account = reservation->account_](uint64_t item)
-                      REQUIRES(mutex_) { return !waiting_.at(item).lines.contains(account); });
-    if (!others_lack || reservation->memory_ == nullptr) continue;
-    const auto due = reservation->since_ + bounds_.reserved_for;
-    if (due > now) {
-      next = std::min(next, due);
-    } else {
-      reservation->memory_ = nullptr;
-      added_.NotifyOne();
-    }
-  }
+  Clock::time_point next = Clock::now() + std::chrono::hours(1);
+  if (!waiting_.lacks_memory()) return next;
+  const auto others_lack = [this](Account account)
+                               REQUIRES(mutex_) { return waiting_.OthersLack(account); };
+  size_t freed = held_.FreeLongHeld(bounds_.reserved_for, others_lack, &next);
+  for (; freed > 0; --freed) added_.NotifyOne();
   return next;
 }
 
@@ -378,7 +176,7 @@ void FairQueue::RunNow(Turn turn) {
       running_.insert(running_.end(), Running{turn.item, account, *turn.busy, turn.memory.get()});
   running->waits = std::make_shared<Waits>(*this, *running);
   turn.busy->Add(account, 1);
-  if (reserving_ > 0 || (!waiting_.empty() && busy_slots_.in_all < bounds_.slots)) {
+  if (waiting_.reservations() > 0 || (waiting_.items() > 0 && busy_slots_.in_all < bounds_.slots)) {
     added_.NotifyOne();
   }
   ++running_of_[account];
@@ -394,7 +192,7 @@ void FairQueue::RunNow(Turn turn) {
   running_.erase(running);
   if (--running_of_[account] == 0) {
     running_of_.erase(account);
-    MoveBack(account);
+    waiting_.MoveBack(account);
   }
   ++changes_;
   changed_.NotifyOne();
@@ -492,7 +290,7 @@ CompileMemory::Running* FairQueue::MemoryOf(uint64_t item) const {
 
 void FairQueue::MemoryFreed() {
   const MutexLock lock(mutex_);
-  if (!lacking_.empty()) added_.NotifyOne();
+  if (waiting_.lacks_memory()) added_.NotifyOne();
 }
 
 std::optional<FairQueue::Turn> FairQueue::Try(const Entry& entry, Account account, bool may_share,
@@ -502,11 +300,7 @@ std::optional<FairQueue::Turn> FairQueue::Try(const Entry& entry, Account accoun
   auto memory =
       memory_->TryStart(entry.kind, may_share, busy == nullptr ? Use::kReservation : Use::kCompile);
   if (memory != nullptr) return Turn{entry.item, account, busy, std::move(memory)};
-  std::optional<size_t>& passed_by = waiting_.at(entry.item).passed_by;
-  if (passed_by) return std::nullopt;
-  passed_by = 0;
-  lacking_.push_back(entry.item);
-  memory_->BeginWait();
+  if (!waiting_.BeginLacking(entry.item)) return std::nullopt;
   needs_room_ = true;
   ++changes_;
   changed_.NotifyOne();
@@ -515,54 +309,28 @@ std::optional<FairQueue::Turn> FairQueue::Try(const Entry& entry, Account accoun
 
 std::optional<FairQueue::Turn> FairQueue::Try(Account account, bool may_share, HeldInAll* busy) {
   size_t passed = 0;
-  for (const auto& [place, entry] : lines_.at(account).Of(busy == nullptr)) {
+  for (const auto& [place, entry] : waiting_.lines().at(account).Of(busy == nullptr)) {
     if (auto turn = Try(entry, account, may_share, busy)) return turn;
     if (++passed == kMaxPassedBy) break;
   }
   return std::nullopt;
 }
 
-bool FairQueue::IsFirstLacking(const Waiting& waiting) const {
-  return std::ranges::any_of(waiting.lines, [&](const auto& place_in) REQUIRES(mutex_) {
-    const auto& [account, place] = place_in;
-    const std::map<Place, Entry>& items = lines_.at(account).Of(waiting.reserves());
-    return std::none_of(items.begin(), items.find(place),
-                        [this](const auto& before) REQUIRES(mutex_) {
-                          return waiting_.at(before.second.item).passed_by.has_value();
-                        });
-  });
-}
-
-std::optional<uint64_t> FairQueue::Overdue(const Accounts& ready, const Accounts& reserving) const {
-  for (const uint64_t item : lacking_) {
-    const Waiting& waiting = waiting_.at(item);
-    const Accounts& may_start = waiting.reserves() ? reserving : ready;
-    const bool containers_yield = containers_had_last_turn_ && HasUser(may_start);
-    for (const auto& [account, place] : waiting.lines) {
-      const uint64_t most =
-          place.priority == BuildPriority::kWarmUp ? bounds_.turns_of_others : kMaxPassedBy;
-      if (*waiting.passed_by < most) continue;
-      if (containers_yield && account.IsContainers()) continue;
-      if (std::ranges::count(may_start, account) > 0) return item;
-    }
-  }
-  return std::nullopt;
-}
-
 std::optional<FairQueue::Turn> FairQueue::TryOverdue(uint64_t item, const Accounts& ready,
                                                      HeldInAll* busy) {
-  const Waiting& waiting = waiting_.at(item);
-  for (const auto& [account, place] : waiting.lines) {
+  for (const auto& [account, entry] : waiting_.EntriesOf(item)) {
     if (std::ranges::count(ready, account) == 0) continue;
-    const Entry& entry = lines_.at(account).Of(waiting.reserves()).at(place);
     if (auto turn = Try(entry, account, true, busy)) return turn;
   }
   return std::nullopt;
 }
 
 std::optional<FairQueue::Turn> FairQueue::Try(Accounts ready, bool may_share, HeldInAll* busy) {
+  const auto runs = [this](Account account) REQUIRES(mutex_) {
+    return running_of_.contains(account) || held_.HasOf(account);
+  };
   while (!ready.empty()) {
-    const Account next = FirstOf(ready);
+    const Account next = waiting_.FirstOf(ready, runs);
     if (auto turn = Try(next, may_share, busy)) return turn;
     std::erase(ready, next);
   }
@@ -571,16 +339,16 @@ std::optional<FairQueue::Turn> FairQueue::Try(Accounts ready, bool may_share, He
 
 std::optional<FairQueue::Turn> FairQueue::NextTurn() {
   Accounts ready = Ready();
-  const Accounts reserving = Reserving();
-  const std::optional<uint64_t> overdue = Overdue(ready, reserving);
+  const Accounts reserving = waiting_.Reserving();
+  const std::optional<uint64_t> overdue = waiting_.Overdue(ready, reserving);
   HeldInAll* busy = &busy_slots_;
   if (busy_slots_.in_all >= bounds_.slots) {
     busy = &busy_relief_slots_;
     ready = Relieved().accounts;
   }
   if (overdue) {
-    auto turn = waiting_.at(*overdue).reserves() ? TryOverdue(*overdue, reserving, nullptr)
-                                                 : TryOverdue(*overdue, ready, busy);
+    auto turn = waiting_.Reserves(*overdue) ? TryOverdue(*overdue, reserving, nullptr)
+                                            : TryOverdue(*overdue, ready, busy);
     if (turn) return turn;
   }
   if (auto turn = Try(ready, !overdue, busy)) return turn;
@@ -632,8 +400,8 @@ FairQueue::Relief FairQueue::Relieved() const {
   Relief relief{.next = now + std::chrono::hours(1)};
   if (busy_slots_.in_all < bounds_.slots) return relief;
   const Allowance allowance{1, bounds_.relief_slots};
-  for (const Account& account : rotation_) {
-    const Line& line = lines_.at(account);
+  for (const Account& account : waiting_.rotation()) {
+    const WaitingItems::Line& line = waiting_.lines().at(account);
     if (running_of_.contains(account) || !line.is_urgent()) continue;
     const Clock::time_point due = line.since + bounds_.relief_after;
     if (due > now) {

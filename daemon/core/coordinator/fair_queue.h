@@ -3,7 +3,6 @@
 #pragma once
 
 #include <chrono>
-#include <compare>
 #include <cstdint>
 #include <functional>
 #include <list>
@@ -12,10 +11,11 @@
 #include <optional>
 #include <stop_token>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "base/mutex.h"
+#include "daemon/core/coordinator/reservations.h"
+#include "daemon/core/coordinator/waiting_items.h"
 #include "daemon/core/model/account.h"
 #include "daemon/core/model/activity.h"
 #include "daemon/core/model/result.h"
@@ -74,13 +74,7 @@ class FairQueue {
   };
   using Run = std::function<void(uint64_t item)>;
   /// The number of starts that may pass an item, except a warm-up, whose memory does not fit.
-  static constexpr size_t kMaxPassedBy = 8;
-
-  /// Memory that is reserved for a run of a tool outside of the daemon. The destructor frees it.
-  /// Must be destroyed before the queue. Thread-safe.
-  class Reservation;
-  /// Gets the reservation, or null if the queue grants none any more.
-  using Reserved = std::function<void(std::unique_ptr<Reservation>)>;
+  static constexpr size_t kMaxPassedBy = WaitingItems::kMaxPassedBy;
 
   /// Records when a running item waits for files of its requester. It may outlive the queue. It
   /// ignores calls after the end of the item. Thread-safe.
@@ -132,53 +126,8 @@ class FairQueue {
   void Describe(std::optional<Account> only, BuildActivity* activity) const;
 
  private:
-  struct Place {
-    uint64_t order = 0;   ///< the item with the lowest value goes first
-    uint64_t number = 0;  ///< number of the item in the order of arrival in this queue
-    BuildPriority priority = BuildPriority::kNormal;
-    auto operator<=>(const Place&) const = default;
-  };
-  struct Entry {
-    uint64_t item = 0;
-    CompileMemory::Kind kind;
-  };
-  struct Line {
-    [[nodiscard]] bool is_urgent() const { return warm_ups < items.size(); }
-    [[nodiscard]] size_t size() const { return items.size() + reservations.size(); }
-    /// Returns the items of the queue that take turns with each other.
-    [[nodiscard]] std::map<Place, Entry>& Of(bool reserves) {
-      return reserves ? reservations : items;
-    }
-    [[nodiscard]] const std::map<Place, Entry>& Of(bool reserves) const {
-      return reserves ? reservations : items;
-    }
-
-    std::map<Place, Entry> items;
-    std::map<Place, Entry> reservations;
-    size_t warm_ups = 0;  ///< number of the items with the priority kWarmUp
-    uint64_t last_number = 0;
-    uint64_t last_turn = 0;  ///< value of `turns_` at this queue's last turn, or when the queue was
-                             ///< added
-    Clock::time_point since = Clock::now();
-  };
-  struct Group {
-    size_t lines = 0;        ///< number of queues of accounts in this control group
-    uint64_t last_turn = 0;  ///< value of `turns_` at the last turn of one of these queues, or when
-                             ///< the group was added
-  };
-  struct Waiting {
-    std::map<Account, Place> lines;
-    /// How many items have overtaken this item since it began to wait for memory. None if it does
-    /// not wait for memory.
-    std::optional<size_t> passed_by = std::nullopt;
-    Reserved reserved = {};  ///< empty if the item needs a slot
-
-    [[nodiscard]] bool reserves() const { return reserved != nullptr; }
-    /// Returns `reserved`. The item stays a reservation.
-    Reserved TakeReserved() {
-      return std::exchange(reserved, [](auto) {});
-    }
-  };
+  using Entry = WaitingItems::Entry;
+  using Accounts = WaitingItems::Accounts;
 
   /// A running item.
   struct Running {
@@ -199,7 +148,6 @@ class FairQueue {
     HeldInAll* busy;  ///< null for a reservation
     CompileMemory::RunningPtr memory;
   };
-  using Accounts = std::vector<Account>;
 
   void Serve(std::stop_token stop);
   /// Parks items that have waited long enough, and asks items to end that must. Wakes a thread when
@@ -210,18 +158,7 @@ class FairQueue {
   std::optional<Turn> NextTurn() REQUIRES(mutex_);
   /// Returns the accounts that may get a free slot, in rotation. Containers that hold half of the
   /// slots may not if a user may.
-  std::vector<Account> Ready() const REQUIRES(mutex_);
-  /// Returns the accounts with waiting reservations, in rotation.
-  [[nodiscard]] Accounts Reserving() const REQUIRES(mutex_);
-  /// Returns the account, of those in `ready`, that has the next turn. `ready` must not be empty.
-  Account FirstOf(const std::vector<Account>& ready) const REQUIRES(mutex_);
-  /// Returns whether it is the first item in one of its queues that waits for memory.
-  [[nodiscard]] bool IsFirstLacking(const Waiting& waiting) const REQUIRES(mutex_);
-  /// Returns the oldest item of the accounts in `ready`, or reservation of those in `reserving`,
-  /// that was passed so often while it waited for memory that it must be next as soon as its memory
-  /// fits. None if there is no such item.
-  [[nodiscard]] std::optional<uint64_t> Overdue(const Accounts& ready,
-                                                const Accounts& reserving) const REQUIRES(mutex_);
+  [[nodiscard]] Accounts Ready() const REQUIRES(mutex_);
   std::optional<Turn> TryOverdue(uint64_t item, const Accounts& ready, HeldInAll* busy)
       REQUIRES(mutex_);
   /// Takes memory for the first item of these accounts whose memory is free. The accounts are
@@ -232,29 +169,16 @@ class FairQueue {
   std::optional<Turn> Try(Account account, bool may_share, HeldInAll* busy) REQUIRES(mutex_);
   std::optional<Turn> Try(const Entry& entry, Account account, bool may_share, HeldInAll* busy)
       REQUIRES(mutex_);
-  /// Returns the number of the last turn of each control group above the account, from the
-  /// outermost group, and then of the account itself. The account with the smaller sequence has the
-  /// next turn.
-  std::vector<uint64_t> LastTurns(Account account) const REQUIRES(mutex_);
   /// Runs the item, and unlocks the mutex while it runs.
   void RunNow(Turn turn) REQUIRES(mutex_);
   /// Calls the item's `reserved`, and unlocks the mutex for that.
   void Grant(Turn turn) REQUIRES(mutex_);
-  /// Removes the item of this turn from the queues, and counts it as passing the items that wait
-  /// for memory.
-  void Take(const Turn& turn) REQUIRES(mutex_);
+  /// Removes the item of this turn from the queues. Returns its `reserved`.
+  Reserved Take(const Turn& turn) REQUIRES(mutex_);
   void EndReservation(Reservation* reservation);
   /// Frees the memory of reservations that are held for too long while other accounts wait for
   /// memory. Returns the time at which it must be called again.
   Clock::time_point EndLongReservations() REQUIRES(mutex_);
-  /// Returns an error if no more items may wait in the account's queue, or if the item `is_new` in
-  /// all queues.
-  Status CheckRoom(Account account, bool is_new) const REQUIRES(mutex_);
-  /// Adds a new item to the account's queue.
-  void AddTo(Account account, uint64_t item, BuildPriority priority,
-             const CompileMemory::Kind& kind) REQUIRES(mutex_);
-  /// Moves the account to the end of the rotation after its last running item has ended.
-  void MoveBack(Account account) REQUIRES(mutex_);
   [[nodiscard]] bool MayPark(Account account) const REQUIRES(mutex_);
   [[nodiscard]] bool MayTakeFreeSlot(Account account) const REQUIRES(mutex_);
   void SetParked(Running& running, bool parked) REQUIRES(mutex_);
@@ -274,15 +198,6 @@ class FairQueue {
   /// Returns null if there is none. Items of the node's users don't end for containers. If an item
   /// has to end later, lowers `*next` to that time.
   Running* MustGiveWay(const HeldInAll& lacking, Clock::time_point* next) REQUIRES(mutex_);
-  /// Removes the item from all queues, and counts this as the account's turn.
-  void Take(uint64_t item, Account account) REQUIRES(mutex_);
-  [[nodiscard]] Place PlaceOf(uint64_t number, BuildPriority priority) const;
-  static void AddTo(Line& line, const Place& place, const Entry& entry);
-  static Entry RemoveFrom(Line& line, const Place& place);
-  /// Raises the item in the account's queue to `priority`, unless its priority is already at least
-  /// that.
-  void Raise(uint64_t item, Account account, BuildPriority priority) REQUIRES(mutex_);
-  void RemoveFromLines(std::map<uint64_t, Waiting>::iterator item) REQUIRES(mutex_);
 
   const Bounds bounds_;
   const Run run_;
@@ -293,53 +208,22 @@ class FairQueue {
   CondVar added_;    ///< signals one thread that there may be an item to run
   CondVar changed_;  ///< wakes the thread of LookOut, because the time of its next check may have
                      ///< changed
-  std::map<Account, Line> lines_ GUARDED_BY(mutex_);     ///< the accounts' queues; empty queues are
-                                                         ///< removed
-  std::list<Account> rotation_ GUARDED_BY(mutex_);       ///< the accounts in lines_, in the order
-                                                         ///< of their turns
-  std::map<uint64_t, Group> groups_ GUARDED_BY(mutex_);  ///< all control groups above the accounts
-                                                         ///< in lines_
-  std::map<uint64_t, Waiting> waiting_ GUARDED_BY(mutex_);
-  std::list<uint64_t> lacking_ GUARDED_BY(mutex_);  ///< items that wait for memory, oldest first
-  bool needs_room_ GUARDED_BY(mutex_) = false;      ///< whether make_room must be called
+  WaitingItems waiting_ GUARDED_BY(mutex_);
+  bool needs_room_ GUARDED_BY(mutex_) = false;               ///< whether make_room must be called
   std::map<Account, size_t> running_of_ GUARDED_BY(mutex_);  ///< accounts with running items, of
                                                              ///< which some may be parked
   std::map<Account, size_t> parked_of_ GUARDED_BY(mutex_);   ///< accounts with parked items
-  size_t waiting_in_containers_ GUARDED_BY(mutex_) = 0;      ///< number of entries in the queues of
-                                                             ///< containers
   std::list<Running> running_ GUARDED_BY(mutex_);
-  std::map<uint64_t, Reservation*> reservations_ GUARDED_BY(mutex_);  ///< oldest first
-  std::map<Account, size_t> reserved_of_ GUARDED_BY(mutex_);
-  size_t reserving_ GUARDED_BY(mutex_) = 0;  ///< number of waiting reservations
+  HeldReservations held_ GUARDED_BY(mutex_);
   uint64_t last_reservation_ GUARDED_BY(mutex_) = 0;
   bool grants_ GUARDED_BY(mutex_) = true;  ///< false after StopReserving
   HeldInAll busy_slots_ GUARDED_BY(mutex_);
   HeldInAll busy_relief_slots_ GUARDED_BY(mutex_);
   HeldInAll parked_ GUARDED_BY(mutex_);
-  bool containers_had_last_turn_ GUARDED_BY(mutex_) = false;
-  uint64_t turns_ GUARDED_BY(mutex_) = 0;    ///< total turns of all queues
   uint64_t changes_ GUARDED_BY(mutex_) = 0;  ///< number of changes to waiting or running items
 
   std::vector<std::jthread> threads_;  // last member, so that the threads end before the other
                                        // members are destroyed
-};
-
-class FairQueue::Reservation {
- public:
-  Reservation(FairQueue& queue, uint64_t number, Account account, CompileMemory::RunningPtr memory)
-      : queue_(queue), number_(number), account_(account), memory_(std::move(memory)) {}
-  ~Reservation() { queue_.EndReservation(this); }
-  Reservation(const Reservation&) = delete;
-  Reservation& operator=(const Reservation&) = delete;
-
- private:
-  friend class FairQueue;
-  FairQueue& queue_;
-  const uint64_t number_;
-  const Account account_;
-  const Clock::time_point since_ = Clock::now();
-  CompileMemory::RunningPtr memory_;  ///< used with the mutex of the queue; null when it counts no
-                                      ///< more
 };
 
 class FairQueue::Waits {

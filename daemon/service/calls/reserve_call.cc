@@ -33,15 +33,14 @@ void ReserveCall::OnMessage(grpc::ByteBuffer& message) {
   if (!kind) return End(kind.error());
   const auto item = backend_.queue.Reserve(*kind, [this, events = events()](auto reservation) {
     // std::function needs a copyable capture.
-    const auto given =
-        std::make_shared<std::unique_ptr<FairQueue::Reservation>>(std::move(reservation));
+    const auto given = std::make_shared<std::unique_ptr<Reservation>>(std::move(reservation));
     events->Post([this, given] { Take(std::move(*given)); });
   });
   if (!item) return End(item.error());
   item_ = *item;
 }
 
-void ReserveCall::Take(std::unique_ptr<FairQueue::Reservation> reservation) {
+void ReserveCall::Take(std::unique_ptr<Reservation> reservation) {
   if (ended()) return;
   if (reservation == nullptr) {
     return End(Error{ErrorCode::kUnavailable, "cccl-cached is stopping, and reserves no memory"});

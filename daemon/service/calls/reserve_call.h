@@ -31,12 +31,12 @@ class ReserveCall final : public StreamCall {
  private:
   void OnMessage(grpc::ByteBuffer& message) override;
   void OnGone() override;
-  void Take(std::unique_ptr<FairQueue::Reservation> reservation);
+  void Take(std::unique_ptr<Reservation> reservation);
 
   BuildBackend& backend_;
   const Peer& peer_;
   std::optional<uint64_t> item_;  ///< the item of the queue, from the request on
-  std::unique_ptr<FairQueue::Reservation> reservation_;
+  std::unique_ptr<Reservation> reservation_;
 };
 
 /// Converts the kind of memory of a request. kInvalidRequest: a field exceeds its limit. kDenied:

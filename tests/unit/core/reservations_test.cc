@@ -50,7 +50,7 @@ class Run {
 
   void End() {
     queue_.Remove(item_);
-    std::unique_ptr<FairQueue::Reservation> held;
+    std::unique_ptr<Reservation> held;
     const std::lock_guard lock(answer_->mutex);
     held = std::move(answer_->held);
   }
@@ -65,7 +65,7 @@ class Run {
     std::mutex mutex;
     std::condition_variable changed;
     bool came = false;
-    std::unique_ptr<FairQueue::Reservation> held;
+    std::unique_ptr<Reservation> held;
   };
 
   FairQueue& queue_;
