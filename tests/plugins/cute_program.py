@@ -4,7 +4,7 @@
 
 "compile FILE NUMBER [OPTIONS]": the digest of the object of the kernel in this file, or the error's name.
 "gated FILE NUMBER GATE": the same, but the compile waits for a line from this FIFO, and fails if it is "fail".
-"damaged FILE NUMBER": deposits a damaged module. "hooked FILE NUMBER": compiles while a hook changes compiled modules. "status": the counts of the plug-in.
+"damaged FILE NUMBER": deposits a damaged module. "hooked FILE NUMBER": compiles with a hook that adds a function. "status": the counts of the plug-in.
 
 Each compile appends a line to $COMPILED.
 """
@@ -21,6 +21,7 @@ os.dup2(2, 1)  # CuTe DSL prints warnings there
 
 import cutlass  # noqa: E402
 import cutlass.cute as cute  # noqa: E402
+from cutlass._mlir import ir  # noqa: E402
 from cutlass.base_dsl.compiler import PostCompileHookContext  # noqa: E402
 from cutlass.base_dsl.dsl import BaseDSL  # noqa: E402
 from cutlass.cute.runtime import make_fake_compact_tensor  # noqa: E402
@@ -73,8 +74,11 @@ def gated(file, number, path):
 
 
 def hooked(file, number):
-    provider = CuTeDSL._get_dsl().compiler_provider
-    with PostCompileHookContext(provider, lambda module: None):
+    def add(module):
+        with module.context, ir.InsertionPoint(module.body):
+            ir.Operation.parse("llvm.func @added() { llvm.return }")
+
+    with PostCompileHookContext(CuTeDSL._get_dsl().compiler_provider, add):
         return compile(file, number)
 
 

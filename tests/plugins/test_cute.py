@@ -111,11 +111,18 @@ def test_a_function_is_compiled_once_by_four_processes(node, four):
 
 def test_a_found_function_has_the_object_of_an_uncached_compile(node, four):
     [alone] = node.start(CCCL_CACHE_CUTE="0")
-    made = alone.ask("compile", node.file, 4)
+    named = node.file_with("named", ("def scale(a:", "def scale(first:"), ("kernel(a, b, n)", "kernel(first, b, n)"))
+    first, found = {"made": 1, "published": 1}, {"hits": 1}
+    for command, outcomes in (
+            (("compile", node.file, 4), (first, found, found)), (("hooked", node.file, 4), (found, found)),
+            (("compile", node.file, 4, "--enable-tvm-ffi"), (first, found)), (("hooked", node.file, 14), (first, found)),
+            (("compile", named, 4, "--enable-tvm-ffi"), (found, found))):
+        made = alone.ask(*command)
+        assert len(made) == 64
+        for process, outcome in zip(four, outcomes):
+            assert changes(process, *command) == (made, outcome), command
     assert not alone.ask("status")["on"]
     alone.end()
-    for process, outcome in zip(four, ({"made": 1, "published": 1}, {"hits": 1}, {"hits": 1})):
-        assert changes(process, "compile", node.file, 4) == (made, outcome)
 
 
 def test_a_compile_that_fails_raises_its_error_and_releases_waiting_processes(node, four):
@@ -175,8 +182,7 @@ def test_lines_matter_with_line_information(node, four):
 @pytest.mark.parametrize("command, reason", [
     (("compile", 11, "--keep-ptx"), "the option KeepPTX"),
     (("compile", 11, "--link-libraries=none.bc"), "the option LinkLibraries"),
-    (("compile", 11, "warnings{nvvm}"), "the option"),
-    (("hooked", 11), "a hook changes the compiled module")])
+    (("compile", 11, "warnings{nvvm}"), "the option")])
 def test_a_compile_with_other_inputs_or_results_is_left_to_the_package(node, four, command, reason):
     before = counts(four[0]), four[0].ask("status")["not_cached"]
     name, *arguments = command

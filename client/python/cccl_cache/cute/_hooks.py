@@ -11,16 +11,26 @@ from __future__ import annotations
 import dataclasses
 import functools
 import io
-from typing import Any, Callable, Optional
+from typing import Any, Callable, NamedTuple, Optional
 
 from .._plugin.canonical import Refused
 from .._plugin.leases import Settings
 from .._plugin.report import Report
 from .._plugin.switch import Patches
-from ..steps import Step, Steps
+from ..steps import Steps
 from ._key import fields_of
 
-_Compile = Callable[[Any], Any]  # with the state of CuTe DSL's caches
+
+class _Compile(NamedTuple):
+    """One compile of CuTe DSL. `run` takes the state of CuTe DSL's caches, as `state` is without ours. `hook`, if there is
+    one, changes the module after the passes, as for TVM-FFI."""
+
+    run: Callable[[Any], Any]
+    state: Any
+    name: str
+    fields: dict[str, Any]
+    provider: Any
+    hook: Any
 
 
 class CuteHooks:
@@ -48,46 +58,71 @@ class CuteHooks:
             def compile(state: Any) -> Any:
                 return original(backend, ctx, compile_gpu_arch, state)
 
-            fields = None if cache_state.cache_hit else self._described(backend, ctx, compile_gpu_arch)
-            return compile(cache_state) if fields is None else self._make(fields, ctx, cache_state, compile)
+            described = None if cache_state.cache_hit else self._described(backend, ctx, compile_gpu_arch)
+            if described is None:
+                return compile(cache_state)
+            fields, provider, hook = described
+            return self._make(_Compile(compile, cache_state, ctx.function_name, fields, provider, hook))
 
         return _build_compiled_function
 
-    def _described(self, backend: Any, ctx: Any, arch: str) -> Optional[dict[str, Any]]:
-        """Returns the fields of a compile, or None if it must be left to the package."""
+    def _described(self, backend: Any, ctx: Any, arch: str) -> Optional[tuple[dict[str, Any], Any, Any]]:
+        """Returns the fields of a compile, CuTe DSL's compiler and its hook. None if the compile must be left to CuTe DSL."""
         try:
-            return fields_of(backend, ctx, arch)
+            provider = backend._dsl.compiler_provider
+            return fields_of(backend, ctx, arch), provider, provider._post_compile_hook
         except Refused as reason:
             self._report.not_cached(ctx.function_name, str(reason))
         except Exception as error:
             self._report.error(ctx.function_name, error)
         return None
 
-    def _make(self, fields: dict[str, Any], ctx: Any, state: Any, compile: _Compile, replace: bool = False) -> Any:
-        with self._steps.get(fields, replace=replace) as step:
+    def _make(self, compile: _Compile, replace: bool = False) -> Any:
+        with self._steps.get(compile.fields, replace=replace) as step:
             if step.value is not None and not replace:
                 try:
-                    return compile(_found(step.value, ctx, state))
+                    return compile.run(_found(step.value, compile))
                 except Exception as error:  # the next module takes its place
-                    self._report.error(ctx.function_name, error)
-                    return self._make(fields, ctx, state, compile, replace=True)
-            made = compile(state)
-            if step.value is None:
-                self._deposit(step, ctx, made)
+                    self._report.error(compile.name, error)
+                    return self._make(compile, replace=True)
+            made, packed = self._compiled(compile)
+            if packed is not None and step.value is None:
+                step.put(packed)
             return made
 
-    def _deposit(self, step: Step, ctx: Any, made: Any) -> None:
+    def _compiled(self, compile: _Compile) -> tuple[Any, Optional[bytes]]:
+        """Compiles. Returns the module too, as it was before CuTe DSL's hook: each process runs its own hook on it."""
+        from cutlass.base_dsl.compiler import PostCompileHookContext
+
+        if compile.hook is None:
+            made = compile.run(compile.state)
+            return made, self._packed(made.ir_module, compile.name)
+        packed: list[Optional[bytes]] = []
+
+        def pack_first(module: Any) -> None:
+            if module is compile.state.module:  # and not that of another thread
+                packed.append(self._packed(module, compile.name))
+            compile.hook(module)
+
+        with PostCompileHookContext(compile.provider, pack_first):
+            made = compile.run(compile.state)
+        return made, packed[0] if packed else None
+
+    def _packed(self, module: Any, name: str) -> Optional[bytes]:
         try:
             packed = io.BytesIO()
-            made.ir_module.operation.write_bytecode(packed)
-            step.put(packed.getvalue())
+            module.operation.write_bytecode(packed)
+            return packed.getvalue()
         except Exception as error:
-            self._report.error(ctx.function_name, error)
+            self._report.error(name, error)
+            return None
 
 
-def _found(value: bytes, ctx: Any, state: Any) -> Any:
+def _found(value: bytes, compile: _Compile) -> Any:
     """Returns CuTe DSL's description of a hit."""
     from cutlass._mlir import ir
 
-    module = ir.Module.parse(value, context=ctx.module.context)
-    return dataclasses.replace(state, module=module, cache_hit=True)
+    module = ir.Module.parse(value, context=compile.state.module.context)
+    if compile.hook is not None:
+        compile.hook(module)
+    return dataclasses.replace(compile.state, module=module, cache_hit=True)

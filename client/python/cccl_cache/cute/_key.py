@@ -15,8 +15,8 @@ from .._plugin.canonical import Refused
 # Options that only change the compiled module. Any other option must have its default, because it may write a file or
 # print what a hit would not print.
 _KEYED = {
-    "DeviceTarget", "DisableCuteExtCompile", "EnableAssertions", "EnablePYIR", "FrontendNext", "GenerateLineInfo", "GPUArch",
-    "HostTarget", "OptLevel", "PtxasOptions", "RDC",
+    "DeviceTarget", "DisableCuteExtCompile", "EnableAssertions", "EnablePYIR", "EnableTVMFFI", "FrontendNext",
+    "GenerateLineInfo", "GPUArch", "HostTarget", "OptLevel", "PtxasOptions", "RDC",
 }
 _OF_DUMPS = {"DumpDir", "NvdisasmOptions"}  # have no effect unless another option dumps something
 
@@ -32,8 +32,6 @@ def fields_of(backend: Any, ctx: Any, arch: str) -> dict[str, Any]:
         raise Refused(f"the compiler backend {backend.name}")
     if type(dsl).get_version is BaseDSL.get_version:
         raise Refused(f"{dsl.name} has no version")
-    if dsl.compiler_provider._post_compile_hook is not None:
-        raise Refused("a hook changes the compiled module, as for TVM-FFI")
     if dsl.envar.keep_tokens:
         raise Refused("files of the compile are kept")
     options = _options(dsl.compile_options)

@@ -26,6 +26,7 @@ _FUNCTIONS = {
     ("cutlass.base_dsl.dsl", "BaseDSL.get_version"): ["self"],
     ("cutlass.base_dsl.env_manager", "EnvironmentVarManager.cache_key_str"): ["self"],
     ("cutlass.base_dsl.compiler", "CompileOptions.to_str"): ["self"],
+    ("cutlass.base_dsl.compiler", "PostCompileHookContext.__init__"): ["self", "compiler", "hook"],
 }
 
 
