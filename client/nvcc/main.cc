@@ -41,6 +41,7 @@
 #include "client/standin/process.h"
 #include "client/standin/real_tool.h"
 #include "client/standin/run_memory.h"
+#include "proto/lease_limit.h"
 
 namespace {
 
@@ -49,6 +50,7 @@ using cccl_cache::ClientOptions;
 using cccl_cache::ContentStamp;
 using cccl_cache::DepositKey;
 using cccl_cache::FileDescriptor;
+using cccl_cache::kLeaseLimit;
 using cccl_cache::Lease;
 using cccl_cache::OpenRegular;
 using cccl_cache::ReadAll;
@@ -75,8 +77,6 @@ using Clock = std::chrono::steady_clock;
 constexpr char kName[] = "cccl-cache-nvcc";
 constexpr char kRecorder[] = "libcccl_cache_record.so";
 constexpr char kExec[] = "libcccl_cache_exec.so";
-/// The longest wait for an equal run in another process: the default of the daemon's lease_limit.
-constexpr std::chrono::minutes kLongestWait{20};
 
 /// The status of nvcc as from waitpid(), or the reason why nvcc must run without the cache.
 using Served = std::variant<int, Reason>;
@@ -309,7 +309,7 @@ std::optional<Served> ServeOf(const std::string& group, Client* client, const Re
                               Clock::time_point begin) {
   // Waiting for a run that is not kept either would be in vain.
   const bool unkept = facts.Age(command.UnkeptFact()).has_value();
-  const auto most = unkept ? std::chrono::milliseconds(0) : RunWait().value_or(kLongestWait);
+  const auto most = unkept ? std::chrono::milliseconds(0) : RunWait().value_or(kLeaseLimit);
   Choice choice = Choose(client, command, group, facts, begin + most);
   if (auto* hit = std::get_if<Hit>(&choice)) return Replay(command, std::move(hit->kept), begin);
   if (auto* vacancy = std::get_if<Vacancy>(&choice)) {

@@ -50,6 +50,13 @@ std::string Renamed(std::string_view log, const std::string& tool, std::string_v
   }
 }
 
+/// Asks the daemon for the stored run or a lease. A run does not wait for other leases of its user
+/// to end: it starts without one.
+Expected<Acquired> Acquire(Client* client, DepositKey key, std::chrono::milliseconds wait) {
+  key.released_at_limit = true;
+  return client->Acquire(key, wait);
+}
+
 /// Returns whether the log contains the name as a complete word, so that the log is not reusable.
 bool Shows(std::string_view log, std::string_view name) {
   const auto in_word = [log](size_t at) {
@@ -134,20 +141,19 @@ DepositKey KeyOf(const std::string& identity, const ToolRun& run, const std::str
                      {"place", place}}};
 }
 
-Expected<Done> Publish(Client* client, DepositKey key, Lease* lease, std::string_view contents) {
+Expected<Done> Publish(Client* client, const DepositKey& key, Lease* lease,
+                       std::string_view contents) {
   if (lease->held()) return lease->Publish(contents, kPublish);
-  key.released_at_limit = true;
-  auto acquired = client->Acquire(key, kPublish);
+  auto acquired = Acquire(client, key, kPublish);
   Lease* const own = acquired.ok() ? std::get_if<Lease>(&*acquired) : nullptr;
   if (own == nullptr || !own->held()) return Done{};
   return own->Publish(contents, kPublish);
 }
 
-std::variant<Acquired, interpose::Reason> Ask(Client* client, DepositKey key,
+std::variant<Acquired, interpose::Reason> Ask(Client* client, const DepositKey& key,
                                               const UserCache& facts,
                                               std::optional<std::chrono::milliseconds> most) {
   using interpose::Reason;
-  key.released_at_limit = true;
   // The marker's name contains the boot id and the socket: several nodes, each with its own daemon,
   // may share this directory.
   const std::string hangs = "hangs-" + Sha256(BootId() + std::string(client->socket())).Hex();
@@ -159,7 +165,7 @@ std::variant<Acquired, interpose::Reason> Ask(Client* client, DepositKey key,
   const std::chrono::milliseconds longest = most ? std::max(*most, kNoWait) : kLongestWait;
   std::chrono::milliseconds wait = std::min(kFirstWait, longest);
   while (true) {
-    Expected<Acquired> acquired = client->Acquire(key, wait);
+    Expected<Acquired> acquired = Acquire(client, key, wait);
     const auto waited = Clock::now() - begin;
     if (acquired.ok()) {
       if (known) facts.Remove(hangs);

@@ -46,7 +46,8 @@ struct KeptRun {
 /// Publishes the stored form of a run. If this process has no lease, because another process failed
 /// or the user has too many, asks for it once more. The result is lost if that fails. Returns an
 /// error if the daemon refuses the result.
-Expected<Done> Publish(Client* client, DepositKey key, Lease* lease, std::string_view contents);
+Expected<Done> Publish(Client* client, const DepositKey& key, Lease* lease,
+                       std::string_view contents);
 
 /// Asks the daemon for the stored run. Returns the run, or a lease to produce it, or the reason why
 /// the daemon gives neither. If another process is producing it, waits for up to `most`, or two
@@ -54,7 +55,7 @@ Expected<Done> Publish(Client* client, DepositKey key, Lease* lease, std::string
 /// the others do not wait. The lease is not held if the user has too many leases, or if the process
 /// that had it failed.
 [[nodiscard]] std::variant<Acquired, interpose::Reason> Ask(
-    Client* client, DepositKey key, const UserCache& facts,
+    Client* client, const DepositKey& key, const UserCache& facts,
     std::optional<std::chrono::milliseconds> most = interpose::RunWait());
 
 }  // namespace cccl_cache::standin

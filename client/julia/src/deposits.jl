@@ -33,12 +33,15 @@ function free(lease::Lease)
     return
 end
 
+# Seconds. As in the C interface: the time for which another process may hold a lease by default.
+const LEASE_LIMIT = 1200
+
 # Seconds for one ccall that waits. It blocks the garbage collector and, with one thread, all other tasks, of which one may
 # hold the lease.
 const LONGEST_CALL = 0.1
 
 """
-    acquire([client], namespace, fields; code = nothing, group = "", timeout = 600) -> Lease
+    acquire([client], namespace, fields; code = nothing, group = "", timeout = 1200) -> Lease
 
 Returns the deposit of these fields, or the lease to make it. While another process holds the lease, the call waits for
 what that process publishes. Throws a [`CacheError`](@ref) with the status `:deadline` after `timeout` seconds.
@@ -51,7 +54,7 @@ what that process publishes. Throws a [`CacheError`](@ref) with the status `:dea
 [`deposited`](@ref) does the same for a function.
 """
 function acquire(client::Client, namespace::AbstractString, fields; code = nothing, group::AbstractString = "",
-                 timeout::Real = 600)
+                 timeout::Real = LEASE_LIMIT)
     kept = Kept()
     named = Named[Named(bytes!(kept, string(first(each))), bytes!(kept, field_value(last(each)))) for each in fields]
     key = DepositKey(sizeof(DepositKey), bytes!(kept, namespace), array!(kept, named), length(named), bytes!(kept, group))
@@ -131,7 +134,7 @@ function abandon(lease::Lease)
 end
 
 """
-    deposited(make, [client], namespace, fields; code = nothing, group = "", timeout = 600) -> Vector{UInt8}
+    deposited(make, [client], namespace, fields; code = nothing, group = "", timeout = 1200) -> Vector{UInt8}
 
 Returns the deposit of these fields. Without a deposit, one of many processes calls `make()` and deposits its result: LTO-IR
 or PTX of GPUCompiler, for example. If the daemon can't serve, each process calls `make()` and keeps nothing.
@@ -147,7 +150,7 @@ end
 ```
 """
 function deposited(make, client::Client, namespace::AbstractString, fields; code = nothing, group::AbstractString = "",
-                   timeout::Real = 600)
+                   timeout::Real = LEASE_LIMIT)
     lasts(code) || return made(make)
     lease = try
         acquire(client, namespace, fields; code = code, group = group, timeout = timeout)

@@ -312,7 +312,7 @@ class Client:
         group : str, optional
             The name or number of a Unix group whose members share the deposit. Default: it is private to the user.
         timeout : float, optional
-            Seconds to wait. Default: ten minutes.
+            Seconds to wait. Default: 20 minutes.
         replace : bool
             Return the lease even if this user has deposited the contents, to make others in their place. Other callers get
             the old contents until then. Ignored for a deposit of another user of the group.

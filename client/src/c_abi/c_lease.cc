@@ -4,6 +4,7 @@
 
 #include "client/src/c_abi/handles.h"
 #include "client/src/leases/deposits.h"
+#include "proto/lease_limit.h"
 
 using cccl_cache::After;
 using cccl_cache::CancellationDisabled;
@@ -37,8 +38,6 @@ struct cccl_cache_deposits {
 
 namespace {
 
-constexpr std::chrono::minutes kAcquireTimeout{10};
-
 Expected<DepositQuestion> QuestionOf(const cccl_cache_deposit_key& key) {
   DepositQuestion question;
   question.name_space = ToView(key.name_space);
@@ -66,7 +65,7 @@ cccl_cache_status cccl_cache_acquire(cccl_cache_client* client, const cccl_cache
   auto question = QuestionOf(ReadStruct(key));
   if (!question.ok()) return Fail(std::move(question).error(), error);
   auto acquired = DepositCalls(client->daemon.channel())
-                      .Acquire(*question, timeout_ms == 0 ? kAcquireTimeout
+                      .Acquire(*question, timeout_ms == 0 ? cccl_cache::kLeaseLimit
                                                           : std::chrono::milliseconds(timeout_ms));
   if (!acquired.ok()) return Fail(std::move(acquired).error(), error);
   if (auto* found = std::get_if<FoundDeposit>(&*acquired)) {

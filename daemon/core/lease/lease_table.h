@@ -22,6 +22,7 @@
 #include "daemon/core/model/expiring_cache.h"
 #include "daemon/core/model/result.h"
 #include "proto/digest.h"
+#include "proto/lease_limit.h"
 
 namespace cccl_cache::daemon {
 
@@ -64,8 +65,8 @@ class LeaseTable {
     uint64_t first_fence = 1;
     std::chrono::milliseconds patience{15'000};  ///< a holder that does not renew for longer loses
                                                  ///< its lease
-    std::chrono::milliseconds longest{1'200'000};  ///< how long a holder may keep its lease while
-                                                   ///< others wait
+    std::chrono::milliseconds longest = kLeaseLimit;  ///< how long a holder may keep its lease
+                                                      ///< while others wait
     Now now = std::chrono::steady_clock::now;
     /// Called when Pass must be called earlier than the time that it returned last. No lock is held
     /// during the call. May be empty.

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "daemon/core/model/compiler.h"
+#include "proto/lease_limit.h"
 
 namespace cccl_cache::daemon {
 
@@ -80,8 +81,8 @@ struct DepositLimits {
   uint64_t bytes = 4ull << 30;
   std::chrono::milliseconds heartbeat{5'000};  ///< how often the holder of a lease must renew
                                                ///< it
-  std::chrono::milliseconds longest_lease{1'200'000};  ///< how long a lease may be held while
-                                                       ///< others wait for it
+  std::chrono::milliseconds longest_lease = kLeaseLimit;  ///< how long a lease may be held while
+                                                          ///< others wait for it
 };
 
 }  // namespace cccl_cache::daemon

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "cccl_cache/client.h"
+#include "proto/lease_limit.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/client/stand_in_daemon.h"
 
@@ -159,6 +160,20 @@ TEST_CASE("waits and publications accept a timeout of fifty days") {
   REQUIRE(acquired.ok());
   CHECK(wait_ms == UINT32_MAX - 1);
   CHECK(std::get<Lease>(*acquired).Publish(std::string(30'000'000, 'm'), kLong).ok());
+}
+
+TEST_CASE("a caller without a timeout waits for as long as another may hold the lease") {
+  Scene scene;
+  std::atomic<uint32_t> wait_ms{0};
+  scene.acquire = [&](const v1::DepositKey& key, Scene::Stream* stream) {
+    wait_ms = key.wait_ms();
+    v1::AcquireReply reply;
+    reply.mutable_released()->set_key("abcd");
+    stream->Write(reply);
+    return grpc::Status::OK;
+  };
+  static_cast<void>(Leased(scene));
+  CHECK(std::chrono::milliseconds(wait_ms) == cccl_cache::kLeaseLimit);
 }
 
 TEST_CASE("a destroyed lease is abandoned by a message") {

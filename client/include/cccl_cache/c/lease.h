@@ -6,8 +6,9 @@
 
 /* Deposits: artifacts that clients make themselves, one client at a time, and that the daemon
  * keeps. Part of client_c.h. A deposit is private to the user, or to a named group that the user is
- * a member of. Other users can't see that it exists. timeout_ms 0: ten minutes for an acquire, 30
- * seconds for all other calls. */
+ * a member of. Other users can't see that it exists. timeout_ms 0: 20 minutes for an acquire,
+ * which is the time for which another client may hold the lease by default; 30 seconds for all
+ * other calls. */
 
 #ifdef __cplusplus
 extern "C" {
