@@ -55,6 +55,30 @@ def test_a_result_over_the_bound_of_a_user_is_not_kept_and_the_report_says_so(ma
     assert kept(daemon) == 0
 
 
+def test_a_run_that_could_not_be_published_is_waited_for_again_and_releases_its_waiters(make_daemon, directory):
+    """The next one may well be kept, after an edit of a header or with a larger bound."""
+    daemon = make_daemon("--deposit-limit-per-uid", "16KiB").start()
+    toolkit = Toolkit(directory, daemon.socket)
+    words = [*toolkit.words, *toolkit.gate()]
+
+    def started():
+        process = toolkit.start(*words)
+        wait_for(toolkit.stopped, "a run of nvcc")
+        return process
+
+    first = started()
+    toolkit.passed()
+    assert ended(first).status == 0
+    second = started()
+    third = toolkit.start(*words)
+    wait_for_waiters(daemon, 1)
+    toolkit.passed()
+    wait_for(toolkit.stopped, "the run that waited")
+    toolkit.passed()
+    assert [ended(second).status, ended(third).status] == [0, 0]
+    assert kept(daemon) == 0
+
+
 def test_a_header_that_was_looked_up_in_vain_makes_a_miss_once_it_is_there(toolkit):
     (toolkit.work / "a.cu").write_text("#if __has_include(<maybe.h>)\nint maybe() { return 1; }\n#endif\n#include <value.h>\n")
     assert [toolkit.how(), toolkit.how()] == ["made", "hit"]

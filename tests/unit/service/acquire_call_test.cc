@@ -167,19 +167,29 @@ TEST_CASE("a deposit has the size limit of a request") {
 
 TEST_CASE("the waiters of a deposit that is too large are released at once") {
   ServiceLimits limits;
-  limits.source_bytes = 1000;
-  RunningServer running(limits);
+  limits.source_bytes = 30'000;
+  RunningServer running(limits, {.limits = {.bytes_per_uid = 20'000}});
   Talk holder(running);
   REQUIRE(holder.GetsLease());
+  const uint64_t fence = holder.reply.lease().fence();
   Talk waits(running, "a", 0, true);
   Talk waits_too(running, "a", 0, true);
   REQUIRE(WaitForWaiters(running, 2));
-  holder.Send(std::string(1001, 'x'));
+  std::string error;
+  SECTION("for a request") {
+    holder.Send(std::string(30'001, 'x'));
+    error = "invalid-request";
+  }
+  SECTION("for its user's quota") {
+    holder.Send(std::string(20'001, 'x'));
+    holder.SendPublication(fence, 20'001);
+    error = "overloaded";
+  }
   for (Talk* waiter : {&waits, &waits_too}) {
     REQUIRE(waiter->stream->Read(&waiter->reply));
     CHECK(waiter->reply.has_released());
   }
-  CHECK(holder.Error() == "invalid-request");
+  CHECK(holder.Error() == error);
 }
 
 std::vector<std::unique_ptr<Talk>> AllLeases(RunningServer& running) {
