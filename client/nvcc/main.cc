@@ -62,6 +62,7 @@ using cccl_cache::interpose::CountUncacheable;
 using cccl_cache::interpose::Reason;
 using cccl_cache::interpose::RunGroup;
 using cccl_cache::interpose::RunWait;
+using cccl_cache::interpose::RunWaitEnd;
 using cccl_cache::standin::Ending;
 using cccl_cache::standin::FitsEveryRun;
 using cccl_cache::standin::FreshDirectory;
@@ -231,34 +232,28 @@ std::optional<std::string> Encode(const Command& command, const Recording& recor
 }
 
 /// Runs nvcc, and publishes the result if it can be kept. Otherwise the processes that wait for it
-/// run nvcc themselves.
+/// run nvcc themselves. The waits of this process began at `begin`.
 Served Make(const RealTool& tool, const Command& command, Client* client, const DepositKey& key,
-            const UserCache& facts, Lease* lease, char** arguments) {
+            const UserCache& facts, Lease* lease, char** arguments, Clock::time_point begin) {
   const std::string recorder = Recorder();
   const auto recording =
       recorder.empty() ? std::nullopt : Recording::Make(command.fresh.has_value());
   if (!recording) return Reason::kNotServed;
   // Under `run`, each step reserves its own memory.
   const bool steps_reserve = Variable("LD_PRELOAD").find(kExec) != std::string_view::npos;
-  RunMemory memory =
-      steps_reserve ? RunMemory() : RunMemory(std::string(client->socket()), command.memory_kind);
+  RunMemory memory = steps_reserve ? RunMemory()
+                                   : RunMemory(std::string(client->socket()), command.memory_kind,
+                                               RunWaitEnd(begin));
   const auto begin_ns = recording->Stamp();
   if (!begin_ns) return Reason::kNotServed;
-  const Clock::time_point begin = Clock::now();
+  const Clock::time_point started = Clock::now();
   std::optional<Ending> ending;
   {
     const Recording::Environment environment(*recording, recorder);
-    // A step waits for no other process. If 64 processes hold leases of whole runs, the daemon
-    // grants no more leases, and their steps would wait for each other.
-    const std::string wait(Variable(cccl_cache::interpose::kWaitVariable));
-    setenv(cccl_cache::interpose::kWaitVariable, "0", 1);
+    setenv(cccl_cache::interpose::kStepVariable, std::to_string(getpid()).c_str(), 1);
     ending = memory.Run(tool, arguments, OutputsAreOne());
     // nvcc gets the former environment if it must be run once more.
-    if (wait.empty()) {
-      unsetenv(cccl_cache::interpose::kWaitVariable);
-    } else {
-      setenv(cccl_cache::interpose::kWaitVariable, wait.c_str(), 1);
-    }
+    unsetenv(cccl_cache::interpose::kStepVariable);
   }
   if (!ending) return Reason::kNotServed;
   ++(ending->status == 0 ? Counts().compiled : Counts().failed);
@@ -271,7 +266,7 @@ Served Make(const RealTool& tool, const Command& command, Client* client, const 
         .begin_ns = *begin_ns,
         .end_ns =
             std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count(),
-        .took = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begin),
+        .took = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - started),
         .left = {}};
     for (const Output& output : command.step.outputs) run.left.push_back(ReadLeft(output.path));
     contents = Encode(command, *recording, run, &why);
@@ -314,7 +309,7 @@ std::optional<Served> ServeOf(const std::string& group, Client* client, const Re
   if (auto* hit = std::get_if<Hit>(&choice)) return Replay(command, std::move(hit->kept), begin);
   if (auto* vacancy = std::get_if<Vacancy>(&choice)) {
     const DepositKey key = command.Key(group, vacancy->number);
-    return Make(tool, command, client, key, facts, &vacancy->lease, arguments);
+    return Make(tool, command, client, key, facts, &vacancy->lease, arguments, begin);
   }
   if (std::holds_alternative<NeedsOwnName>(choice)) {
     // Equal runs in several directories would wait for each other in vain.

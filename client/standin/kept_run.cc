@@ -9,6 +9,7 @@
 
 #include "base/boot_id.h"
 #include "base/codec.h"
+#include "client/interpose/wait.h"
 #include "client/standin/line_table.h"
 #include "proto/digest.h"
 
@@ -22,8 +23,8 @@ using Clock = std::chrono::steady_clock;
 /// the call in total.
 constexpr std::chrono::milliseconds kFirstWait{2000};
 constexpr std::chrono::seconds kLongestWait{120};
-/// If a failed request took longer than kNoWait, later runs do not ask the daemon for kRest.
-constexpr std::chrono::milliseconds kNoWait{100};
+/// If a failed request took longer than interpose::kLeastWait, later runs do not ask the daemon for
+/// this time.
 constexpr std::chrono::seconds kRest{30};
 /// Limit for the publication of a result.
 constexpr std::chrono::milliseconds kPublish{2000};
@@ -161,8 +162,8 @@ std::variant<Acquired, interpose::Reason> Ask(Client* client, const DepositKey& 
   if (known && *known < kRest) return Reason::kNoDaemon;
   if (known) facts.Put(hangs, "");  // renews the marker, so that only this run tries the daemon now
   const Clock::time_point begin = Clock::now();
-  // Even with `--wait 0` the daemon needs some time to answer.
-  const std::chrono::milliseconds longest = most ? std::max(*most, kNoWait) : kLongestWait;
+  const std::chrono::milliseconds longest =
+      most ? std::max(*most, interpose::kLeastWait) : kLongestWait;
   std::chrono::milliseconds wait = std::min(kFirstWait, longest);
   while (true) {
     Expected<Acquired> acquired = Acquire(client, key, wait);
@@ -180,7 +181,7 @@ std::variant<Acquired, interpose::Reason> Ask(Client* client, const DepositKey& 
     const bool others_make_it =
         acquired.error().status == CCCL_CACHE_DEADLINE &&
         (wait >= kFirstWait || client->Query("info", {}, kLongestAnswer).ok());
-    if (!others_make_it && waited > kNoWait) facts.Put(hangs, "");
+    if (!others_make_it && waited > interpose::kLeastWait) facts.Put(hangs, "");
     if (acquired.error().status == CCCL_CACHE_DENIED) {
       interpose::KeepRefusal(acquired.error().message);
       return Reason::kDenied;

@@ -12,7 +12,6 @@
 #include "base/files/user_cache.h"
 #include "cccl_cache/client.h"
 #include "client/interpose/report.h"
-#include "client/interpose/wait.h"
 #include "client/standin/command_line.h"
 
 namespace cccl_cache::standin {
@@ -56,6 +55,6 @@ Expected<Done> Publish(Client* client, const DepositKey& key, Lease* lease,
 /// that had it failed.
 [[nodiscard]] std::variant<Acquired, interpose::Reason> Ask(
     Client* client, const DepositKey& key, const UserCache& facts,
-    std::optional<std::chrono::milliseconds> most = interpose::RunWait());
+    std::optional<std::chrono::milliseconds> most);
 
 }  // namespace cccl_cache::standin

@@ -25,6 +25,7 @@
 #include "base/files/whole_file.h"
 #include "client/interpose/group.h"
 #include "client/interpose/report.h"
+#include "client/interpose/wait.h"
 #include "client/standin/command_line.h"
 #include "client/standin/fresh_directory.h"
 #include "client/standin/host_compile.h"
@@ -55,7 +56,10 @@ using cccl_cache::interpose::Counts;
 using cccl_cache::interpose::CountUncacheable;
 using cccl_cache::interpose::Reason;
 using cccl_cache::interpose::RunGroup;
+using cccl_cache::interpose::RunWaitEnd;
+using cccl_cache::interpose::WaitForEqualRun;
 using namespace cccl_cache::standin;  // NOLINT: the program's own
+using Clock = std::chrono::steady_clock;
 
 /// Reads all files. Returns none if one is not a regular file or can't be read.
 std::optional<std::vector<std::string>> ReadFiles(const std::vector<std::string>& paths) {
@@ -157,10 +161,12 @@ struct Miss {
   const std::string& inputs;
   const DepositKey& key;
   const Words& words;
+  const Clock::time_point begin;
 };
 
 std::optional<Ending> Run(const Miss& miss, const Client& client, char** arguments) {
-  return RunMemory(std::string(client.socket()), KindOf(miss.run)).Run(miss.tool, arguments);
+  RunMemory memory(std::string(client.socket()), KindOf(miss.run), RunWaitEnd(miss.begin));
+  return memory.Run(miss.tool, arguments);
 }
 
 /// Runs the tool and publishes its output in the daemon. If the output must not be stored, the
@@ -221,8 +227,8 @@ Served Serve(const RealTool& tool, const UserCache& facts, const ToolRun& run, c
   if (!client.ok()) return Reason::kNoDaemon;
   DepositKey key = KeyOf(*identity, run, *inputs, environment.part_of_key, place);
   key.group = RunGroup();
-  const Miss miss{tool, *stamp, run, *inputs, key, words};
-  auto acquired = Ask(&*client, key, facts);
+  const Miss miss{tool, *stamp, run, *inputs, key, words, Clock::now()};
+  auto acquired = Ask(&*client, key, facts, WaitForEqualRun());
   if (const auto* why = std::get_if<Reason>(&acquired)) {
     return *why == Reason::kTooSlow ? MakeBeside(miss, &*client, call, arguments) : Served(*why);
   }

@@ -4,12 +4,14 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <vector>
 
+#include "client/interpose/wait.h"
 #include "proto/digest.h"
 
 namespace cccl_cache::standin {
@@ -44,8 +46,15 @@ MemoryKind KindOf(const ToolRun& run) {
   return kind;
 }
 
-RunMemory::RunMemory(const std::string& socket, const MemoryKind& kind) {
-  if (secure_getenv(kReservedVariable) == nullptr) reservation_ = Reservation::Await(socket, kind);
+RunMemory::RunMemory(const std::string& socket, const MemoryKind& kind,
+                     std::optional<std::chrono::steady_clock::time_point> until) {
+  if (secure_getenv(kReservedVariable) != nullptr) return;
+  std::chrono::milliseconds most = Reservation::kLongestWait;
+  if (until) {
+    const auto left = *until - std::chrono::steady_clock::now();
+    most = std::max(std::chrono::ceil<std::chrono::milliseconds>(left), interpose::kLeastWait);
+  }
+  reservation_ = Reservation::Await(socket, kind, most);
 }
 
 std::optional<Ending> RunMemory::Run(const RealTool& tool, char** arguments, bool joined) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,9 +23,10 @@ class RunMemory {
   /// Reserves nothing.
   RunMemory() = default;
   /// Waits until the daemon at this socket has reserved the memory that earlier runs of the kind
-  /// needed. Does not wait if the daemon reserves nothing, nor in a process that was started by
-  /// such a run, because that one holds the memory for both.
-  RunMemory(const std::string& socket, const MemoryKind& kind);
+  /// needed, but not after `until`. Does not wait if the daemon reserves nothing, nor in a process
+  /// that was started by such a run, because that one holds the memory for both.
+  RunMemory(const std::string& socket, const MemoryKind& kind,
+            std::optional<std::chrono::steady_clock::time_point> until);
 
   /// Runs the tool as RealTool::Run does, and tells the daemon how much memory it needed.
   [[nodiscard]] std::optional<Ending> Run(const RealTool& tool, char** arguments,

@@ -146,9 +146,19 @@ def test_a_run_within_a_run_needs_no_memory_of_its_own(runs):
     assert [ended(each) for each in [*holders, within]] == [(0, b"", b"")] * 3
 
 
-def test_runs_wait_for_memory_also_if_they_wait_for_no_other_process(runs):
+def test_a_run_waits_for_memory_no_longer_than_the_user_allows(runs):
     runs.learn()
-    environment = {"CCCL_CACHE_RUN_WAIT_MS": "0"}
+    started = [runs.run(), runs.run(), runs.wait(), runs.run(CCCL_CACHE_RUN_WAIT_MS="0")]
+    runs.await_waiting(1)
+    for number in range(1, 5):
+        runs.open(number)
+    assert [ended(each) for each in started] == [(0, b"", b"")] * 4
+    assert runs.daemon.stats()["compile_memory_bytes"] == 0
+
+
+def test_steps_of_a_run_wait_for_memory_although_they_wait_for_no_other_process(runs):
+    runs.learn()
+    environment = {"CCCL_CACHE_STEP_OF": "1"}
     started = [runs.run(**environment), runs.run(**environment), runs.wait(**environment)]
     for number in range(1, 4):
         runs.open(number)

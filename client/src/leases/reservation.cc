@@ -11,8 +11,6 @@
 namespace cccl_cache {
 namespace {
 
-/// The wait has no limit of its own: it ends with the runs of others, or with the daemon.
-constexpr std::chrono::hours kLongestWait{24};
 /// Limit for a report, which the daemon answers immediately.
 constexpr std::chrono::seconds kReport{1};
 /// How often the thread of a reservation, which has nothing to send, looks at its end.
@@ -25,14 +23,14 @@ std::string Encode(const MemoryKind& kind) {
 
 }  // namespace
 
-std::unique_ptr<Reservation> Reservation::Await(const std::string& socket, MemoryKind kind) {
+std::unique_ptr<Reservation> Reservation::Await(const std::string& socket, MemoryKind kind,
+                                                std::chrono::milliseconds most) {
   std::unique_ptr<Reservation> made(new Reservation(std::move(kind), socket));
   ByteChain body;
   AppendMessage(ProtoWriter().Message(fields::ReserveRequest::kKind, Encode(made->kind_)).bytes(),
                 &body);
-  auto open =
-      made->channel_.Open("/cccl_cache.v1.Deposit/Reserve", body, &made->reply_, nullptr,
-                          Deadline::After(kLongestWait), [&] { return made->reply_.received(); });
+  auto open = made->channel_.Open("/cccl_cache.v1.Deposit/Reserve", body, &made->reply_, nullptr,
+                                  Deadline::After(most), [&] { return made->reply_.received(); });
   if (!open.ok() || open->call == nullptr) return nullptr;
   made->call_.emplace(*std::move(open), kInterval, [] {});
   return made;

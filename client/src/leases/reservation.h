@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -24,10 +25,15 @@ struct MemoryKind {
 /// Memory that the daemon reserves for a tool that this process starts. The destructor frees it.
 class Reservation {
  public:
-  /// Waits until the memory is free. Returns null if the daemon reserves none: it is gone, too old,
-  /// overloaded or does not answer. The caller then starts the tool without a reservation.
-  [[nodiscard]] static std::unique_ptr<Reservation> Await(const std::string& socket,
-                                                          MemoryKind kind);
+  /// The wait for memory has no limit of its own: it ends with the runs of others, or with the
+  /// daemon.
+  static constexpr std::chrono::hours kLongestWait{24};
+
+  /// Waits until the memory is free, for at most this time. Returns null if the daemon reserves
+  /// none until then: it is gone, too old, overloaded or does not answer. The caller then starts
+  /// the tool without a reservation.
+  [[nodiscard]] static std::unique_ptr<Reservation> Await(
+      const std::string& socket, MemoryKind kind, std::chrono::milliseconds most = kLongestWait);
 
   /// Tells the daemon how much memory the tool has needed.
   void Report(uint64_t peak_bytes);
