@@ -64,13 +64,18 @@ bool SearchDirectory(const char* directory, const char* name) {
   return IsThere(directory, name);
 }
 
-/// Records where the loader looked for the libraries that this one needs.
-void RecordNeeded(link_map* library) {
+/// Records where the loader looked for the libraries that this one needs. `opened` is from
+/// dlopen().
+void RecordNeeded(void* opened) {
+  link_map* library = nullptr;
   Dl_serinfo size;
-  if (dlinfo(library, RTLD_DI_SERINFOSIZE, &size) != 0) return Lose("dlinfo");
+  if (dlinfo(opened, RTLD_DI_LINKMAP, &library) != 0 ||
+      dlinfo(opened, RTLD_DI_SERINFOSIZE, &size) != 0) {
+    return Lose("dlinfo");
+  }
   auto* const places = static_cast<Dl_serinfo*>(__builtin_alloca(size.dls_size));
   *places = size;
-  if (dlinfo(library, RTLD_DI_SERINFO, places) != 0) return Lose("dlinfo");
+  if (dlinfo(opened, RTLD_DI_SERINFO, places) != 0) return Lose("dlinfo");
   const char* names = nullptr;
   for (const ElfW(Dyn)* entry = library->l_ld; entry->d_tag != DT_NULL; ++entry) {
     if (entry->d_tag == DT_STRTAB) names = reinterpret_cast<const char*>(entry->d_un.d_ptr);
@@ -85,22 +90,46 @@ void RecordNeeded(link_map* library) {
   }
 }
 
+/// The names of the libraries that are mapped into this process, with a NUL behind each.
+struct LibraryNames {
+  size_t used;
+  bool complete;
+  char text[size_t{64} << 10];
+};
+LibraryNames mapped;  ///< not on the stack, which may be that of a thread with a small one
+
+/// Adds a library's name. Called with the loader's lock, with which dlinfo() must not be called.
+int AddName(dl_phdr_info* library, size_t /*size*/, void* /*data*/) {
+  const size_t size = std::strlen(library->dlpi_name) + 1;
+  mapped.complete = mapped.complete && size <= sizeof(mapped.text) - mapped.used;
+  if (!mapped.complete) return 1;
+  std::memcpy(mapped.text + mapped.used, library->dlpi_name, size);
+  mapped.used += size;
+  return 0;
+}
+
 /// Records each library that is mapped into this process, and where the loader looked for it
-/// before.
+/// before. Other threads may load and unload libraries meanwhile.
 void RecordLibraries() {
   const int error = errno;
-  link_map* library = nullptr;
-  void* const program = dlopen(nullptr, RTLD_LAZY);
-  if (program == nullptr || dlinfo(program, RTLD_DI_LINKMAP, &library) != 0) Lose("dlinfo");
-  for (; library != nullptr; library = library->l_next) {
-    const char* const path = library->l_name;
+  mapped.used = 0;
+  mapped.complete = true;
+  dl_iterate_phdr(AddName, nullptr);
+  if (!mapped.complete) Lose("dlopen");
+  const char* const end = mapped.text + mapped.used;
+  for (const char* path = mapped.text; path != end; path += std::strlen(path) + 1) {
     // A part of the kernel has a name without a file.
     if (std::strncmp(path, "linux-", 6) == 0) continue;
-    // The program itself has no name.
-    if (path[0] != '\0') {
-      Put(RecordKind::kLook, path, 0, {.identity = IdentityOfNamed(path)});
+    const bool is_program = path[0] == '\0';
+    if (!is_program) Put(RecordKind::kLook, path, 0, {.identity = IdentityOfNamed(path)});
+    // The library stays until dlclose().
+    void* const opened = dlopen(is_program ? nullptr : path, RTLD_LAZY | RTLD_NOLOAD);
+    if (opened == nullptr) {
+      Lose("dlclose");  // another thread has unloaded it
+      continue;
     }
-    RecordNeeded(library);
+    RecordNeeded(opened);
+    dlclose(opened);
   }
   errno = error;
 }

@@ -4,8 +4,11 @@
  * second one. The working directory has a file "there", a directory "folder" and a link "link" to "there". */
 #define _GNU_SOURCE
 #include <dirent.h>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +20,24 @@
 #include <utime.h>
 
 static char* words[] = {"true", NULL};
+static sem_t loads;
+
+/* Loads and unloads a library while the process ends. */
+static void* load(void* path) {
+  for (int i = 0; i < 10000; ++i) {
+    void* library = dlopen(path, RTLD_NOW);
+    if (i == 10) sem_post(&loads);
+    if (library != NULL) dlclose(library);
+  }
+  return NULL;
+}
+
+static int start_to_load(const char* path) {
+  static char copy[4096];
+  pthread_t thread;
+  sem_init(&loads, 0, 0);
+  return pthread_create(&thread, NULL, load, strcpy(copy, path)) || sem_wait(&loads);
+}
 
 int main(int count, char** arguments) {
   if (count < 3) return 2;
@@ -77,6 +98,7 @@ int main(int count, char** arguments) {
   CALL(posix_spawn, posix_spawn(&child, path, NULL, NULL, words, environ) || waitpid(child, NULL, 0))
   CALL(system, system(path))
   CALL(popen, pclose(popen(path, "r")))
+  CALL(load, start_to_load(path))
   CALL(emptied, execve(path, words, (char*[]){NULL}))
   return 3;
 }

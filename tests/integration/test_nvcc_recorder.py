@@ -25,7 +25,7 @@ BELOW = ("/glibc-hwcaps", "/tls", "/x86_64")  # directories in which the loader 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
     program = tmp_path_factory.mktemp("recorder") / "recorded_calls"
-    subprocess.run(["cc", "-w", SOURCE, "-o", program], check=True)
+    subprocess.run(["cc", "-w", "-pthread", SOURCE, "-o", program, "-ldl"], check=True)
     return program
 
 
@@ -40,9 +40,11 @@ def record(program, directory):
         file = os.memfd_create("records")
         os.truncate(file, SIZE)
         os.pwrite(file, struct.pack("<Q", TOKEN), 16)
-        subprocess.run([program, function, path], cwd=directory, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                       env={"PATH": os.environ["PATH"], "LD_PRELOAD": str(LIBRARY),
-                            "CCCL_CACHE_NVCC_RECORD": f"{token}:/proc/{os.getpid()}/fd/{file}", **environment})
+        done = subprocess.run(
+            [program, function, path], cwd=directory, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            env={"PATH": os.environ["PATH"], "LD_PRELOAD": str(LIBRARY),
+                 "CCCL_CACHE_NVCC_RECORD": f"{token}:/proc/{os.getpid()}/fd/{file}", **environment})
+        assert done.returncode >= 0, f"signal {-done.returncode}"
         used, lost, _, _ = struct.unpack("<QIIQ", os.pread(file, HEAD, 0))
         written = os.pread(file, used, HEAD)
         os.close(file)
@@ -176,6 +178,14 @@ def test_the_loaders_search_for_libraries_is_recorded(record, directory):
 
 def test_the_search_in_the_directories_that_a_program_names_is_recorded(record, directory):
     program = directory / "program"
-    subprocess.run(["cc", "-w", SOURCE, "-o", program, "-Wl,--enable-new-dtags,-rpath,$ORIGIN/folder"], check=True)
+    subprocess.run(["cc", "-w", "-pthread", SOURCE, "-o", program, "-ldl", "-Wl,--enable-new-dtags,-rpath,$ORIGIN/folder"], check=True)
     found = record("execv", program, libraries=True)
     assert (LOOK, f"{directory}/folder/libc.so.6", errno.ENOENT) in found
+
+
+def test_a_program_ends_well_while_a_thread_loads_and_unloads_libraries(record, directory):
+    library = directory / "some.so"
+    subprocess.run(["cc", "-xc", "-", "-shared", "-fPIC", "-o", library], input="int some;\n", text=True,
+                   check=True)
+    for _ in range(20):
+        assert "/etc/ld.so.cache" in [text for _, text, _ in record("load", library, libraries=True)]
