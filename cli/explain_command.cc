@@ -3,6 +3,7 @@
 #include <CLI/App.hpp>
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -130,6 +131,10 @@ std::string Sentence(const Explanation& explanation) {
            explanation.reason;
   }
   if (verdict == "not-kept") return "built before, and not kept any more, for an unknown reason";
+  if (verdict == "deposit") {
+    return "a deposit, which a program made itself: deposits are not explained; " +
+           explanation.reason;
+  }
   if (verdict == "unknown-key") {
     return "no build of yours that the daemon remembers has this key; of those before its last "
            "start it remembers only the results that you received";
@@ -147,6 +152,24 @@ std::string WrongQuestion(const std::string& given) {
   return wrong.empty() || digits ? wrong : wrong + ": " + std::string(kWaysToAsk);
 }
 
+/// Returns an explanation of the key, or of its first digits, if it is that of a deposit of this
+/// user. None otherwise.
+std::optional<Explanation> OfDeposit(Client& client, const std::string& key) {
+  const Expected<DepositList> deposits = client.ListDeposits();
+  if (!deposits.ok()) return std::nullopt;
+  for (size_t i = 0; i < deposits->size(); ++i) {
+    const cccl_cache_deposit_info deposit = (*deposits)[i];
+    if (!View(deposit.key).starts_with(key)) continue;
+    const std::string group =
+        deposit.is_group == 0 ? "" : ", for group " + std::to_string(deposit.gid);
+    return Explanation{.verdict = "deposit",
+                       .reason = "it is yours" + group + ", of the namespace " +
+                                 Printable(View(deposit.name_space)) + ", made at " +
+                                 LocalTime(deposit.made_at, "%F %T")};
+  }
+  return std::nullopt;
+}
+
 int Run(const std::string& key, const CommonOptions& common) {
   if (key.empty()) {
     return FailUsage(
@@ -157,7 +180,9 @@ int Run(const std::string& key, const CommonOptions& common) {
   if (!client.ok()) return Fail(client.error(), common);
   const Expected<Explanation> explanation = ExplainKey(*client, key);
   if (!explanation.ok()) return Fail(explanation.error(), common);
-  return Report(*explanation, common);
+  const auto deposit =
+      explanation->verdict == "unknown-key" ? OfDeposit(*client, key) : std::nullopt;
+  return Report(deposit ? *deposit : *explanation, common);
 }
 
 }  // namespace
@@ -171,7 +196,8 @@ std::string InWords(const Explanation& explanation) {
   for (const Difference& difference : differences) text += Line(difference);
   if (more > 0) text += "  and " + std::to_string(more) + " more\n";
   // The sentences for these verdicts already contain the reason.
-  const bool told = verdict == "uncacheable" || verdict == "failed" || reason.empty();
+  const bool told =
+      verdict == "uncacheable" || verdict == "failed" || verdict == "deposit" || reason.empty();
   if (!told) text += reason + "\n";
   if (!nearest.key.empty()) {
     text +=

@@ -27,6 +27,19 @@ TEST_CASE("explain with a key asks the daemon about that key") {
   CHECK(Has(said.output, "no build of yours that the daemon remembers has this key"));
 }
 
+TEST_CASE("explain names the namespace and the owner of a deposit, which it does not explain") {
+  const FreshLibrary fresh;
+  Library().verdict = "unknown-key";
+  Library().deposits = {{kKey, "cccl.nvcc", std::nullopt, 5}};
+  const std::string own = RunCommand({"explain", kKey.substr(0, 8)}).output;
+  CHECK(Has(own, "deposits are not explained"));
+  CHECK(Has(own, "yours, of the namespace cccl.nvcc"));
+  Library().deposits = {{kKey, "cccl.nvcc", 7, 5}};
+  CHECK(Has(RunCommand({"explain", kKey}).output, "for group 7"));
+  CHECK(Has(RunCommand({"explain", kKey}, {.json = true}).output, "\"verdict\": \"deposit\""));
+  CHECK(Has(RunCommand({"explain", std::string(64, 'b')}).output, "no build of yours"));
+}
+
 TEST_CASE("explain sends the first digits of a key to the daemon") {
   const FreshLibrary fresh;
   CHECK(RunCommand({"explain", "00ff00ff"}).exit_code == 0);
@@ -64,7 +77,7 @@ TEST_CASE("each verdict has its own sentence, even an unknown one of a newer dae
   std::set<std::string> sentences;
   const std::vector<std::string> verdicts = {"hit",      "never-seen",   "differs",     "evicted",
                                              "corrupt",  "shadow-check", "uncacheable", "failed",
-                                             "not-kept", "unknown-key"};
+                                             "not-kept", "deposit",      "unknown-key"};
   for (const std::string& verdict : verdicts) sentences.insert(Told({.verdict = verdict}).output);
   CHECK(sentences.size() == verdicts.size());
   CHECK(Has(Told({.verdict = "unknown"}).output, "update cccl-cache-cli"));
