@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "base/end_with_parent.h"
+#include "base/files/file_descriptor.h"
 #include "base/group.h"
 #include "cli/run/environment.h"
 #include "cli/run/report.h"
@@ -85,7 +87,7 @@ std::variant<Variables, int> VariablesOf(const RunOptions& options, const Common
 }
 
 /// Replaces this process by the program. Returns only if the program can't be started: an exit
-/// code.
+/// code, after a message.
 int Start(const std::vector<std::string>& words, const Variables& variables) {
   Execute(words, variables);
   const int error = errno;
@@ -110,13 +112,18 @@ bool CameToBoth(const siginfo_t& came) {
 }
 
 /// Runs the program in a child process and forwards signals to it. Returns its status as from
-/// waitpid().
-int RunAsChild(const std::vector<std::string>& words, const Variables& variables) {
+/// waitpid(). Sets `*started` to whether the program has begun.
+int RunAsChild(const std::vector<std::string>& words, const Variables& variables, bool* started) {
   const sigset_t signals = PassedOn();
   sigset_t before;
   // If SIGCHLD were ignored, waitpid() would return no status.
   const auto of_children = signal(SIGCHLD, SIG_DFL);
   sigprocmask(SIG_BLOCK, &signals, &before);
+  // Closed by the start of the program.
+  int ends[2] = {-1, -1};
+  const bool piped = pipe2(ends, O_CLOEXEC) == 0;
+  const FileDescriptor told(ends[0]);
+  FileDescriptor tell(ends[1]);
   const pid_t self = getpid();
   const pid_t child = fork();
   if (child == 0) {
@@ -124,8 +131,11 @@ int RunAsChild(const std::vector<std::string>& words, const Variables& variables
     if (!EndWithParent(self)) _exit(kSignalled + SIGKILL);
     signal(SIGCHLD, of_children);
     sigprocmask(SIG_SETMASK, &before, nullptr);
-    _exit(Start(words, variables));
+    const int code = Start(words, variables);
+    [[maybe_unused]] const ssize_t written = write(tell.get(), "", 1);
+    _exit(code);
   }
+  tell.Close();
   if (child < 0) {
     Complain(std::string("can't start a process: ") + std::strerror(errno));
     return W_EXITCODE(kOther, 0);
@@ -136,6 +146,8 @@ int RunAsChild(const std::vector<std::string>& words, const Variables& variables
     if (sigwaitinfo(&signals, &came) < 0 || came.si_signo == SIGCHLD) continue;
     if (!CameToBoth(came)) kill(child, came.si_signo);
   }
+  char failure;
+  *started = !piped || read(told.get(), &failure, 1) != 1;
   return status;
 }
 
@@ -195,12 +207,14 @@ void TellIfNoDaemon(const CommonOptions& common) {
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
 }
 
-/// Runs the program, and then prints a report on its compiles. Returns its status as from
-/// waitpid().
+/// Runs the program, and then prints a report on its compiles, if it was started. Returns its
+/// status as from waitpid().
 int RunAndReport(const CommonOptions& common, const RunOptions& options, Variables variables,
                  RunReport report) {
   variables.emplace_back(interpose::ProcessCounts::kVariable, report.directory());
-  const int status = RunAsChild(common.program, variables);
+  bool started = true;
+  const int status = RunAsChild(common.program, variables, &started);
+  if (!started && !common.json) return status;  // the message about that is enough
   const bool each = options.report == "each";
   const Advisor advisor{
       .no_daemon = [&common] { return NoDaemon(common); },
@@ -288,9 +302,9 @@ void AddRunCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
         "PROGRAM", [](const std::vector<std::string>&) {}, "Program with its arguments, behind --");
   });
   command->footer(
-      "Exit codes: The program's (a signal that ends it ends `run` too), or 126 or 127 if it can't "
-      "be started, or 5 if the loader can't "
-      "be given the cache's libraries.\n"
+      "Exit codes: The program's (a signal that ends it ends `run` too), or 127 if it is not "
+      "found, 126 if it can't be started for another reason, or 5 if the loader can't be given the "
+      "cache's libraries.\n"
       "Example: cccl-cache-cli run --report -- python train.py");
   command->callback([&common, exit_code, options] { *exit_code = Run(common, *options); });
 }

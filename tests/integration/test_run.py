@@ -138,6 +138,8 @@ def test_the_report_begins_with_its_verdict(daemon, program, directory):
     assert re.fullmatch(r"cccl-cache: 2 compiled \([0-9.]+ s\)\. The next run finds them\.\n", first), first
     second = verdict(daemon.socket, *words)
     assert re.fullmatch(r"cccl-cache: 2 of 2 compiles were hits: [0-9.]+ s in place of [0-9.]+ s\.\n", second), second
+    one = verdict(daemon.socket, "sh", "-c", '"$@"; CCCL_CACHE_SOCKET=/nowhere "$@"', "sh", *words[:2])
+    assert re.match(r"cccl-cache: 1 of 2 compiles was a hit \(", one), one
     mixed = verdict(daemon.socket, "sh", "-c", '"$@"; CCCL_CACHE_SOCKET=/nowhere "$@"', "sh", *words)
     assert re.match(r"cccl-cache: 2 of 4 compiles were hits \(saved about [0-9.]+ s\), 2 not served \(no daemon\): [0-9.]+ s in all", mixed), mixed
     each = verdict(daemon.socket, *words, options=("--report=each",)).splitlines()
@@ -666,4 +668,7 @@ def test_closed_standard_descriptors_stay_closed_for_the_program(daemon, report)
 def test_the_exit_code_is_the_programs(daemon):
     for report in ((), ("--report",)):
         assert daemon.cli("run", *report, "--", "sh", "-c", "exit 7", check=False).returncode == 7
-        assert daemon.cli("run", *report, "--", "/nowhere/program", check=False).returncode == 127
+        for program, code in (("/nowhere/program", 127), ("/etc/passwd", 126)):
+            done = daemon.cli("run", *report, "--", program, check=False)
+            assert done.returncode == code
+            assert done.stderr.count(b"\n") == 1 and b"can't run" in done.stderr, done.stderr
