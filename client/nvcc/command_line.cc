@@ -307,9 +307,9 @@ std::variant<Step, Refusal> Reader::Finish() {
   return std::move(step_);
 }
 
-/// Options that make nvcc print something about itself and do nothing else.
+/// Options with which nvcc prints something and compiles nothing.
 constexpr std::string_view kQuestions =
-    " --help -h --list-gpu-arch -arch-ls --list-gpu-code -code-ls --version -V ";
+    " --dryrun -dryrun --help -h --list-gpu-arch -arch-ls --list-gpu-code -code-ls --version -V ";
 
 }  // namespace
 
@@ -327,7 +327,10 @@ bool DependsOnMore(std::string_view text) {
   }
 }
 
-bool IsQuestion(const Words& words) { return words.size() == 2 && Has(kQuestions, words[1]); }
+bool IsQuestion(const Words& words) {
+  return words.size() < 2 ||
+         std::ranges::any_of(words, [](const std::string& word) { return Has(kQuestions, word); });
+}
 
 std::variant<Step, Refusal> ReadStep(const Words& words, std::string_view front,
                                      std::string_view back) {

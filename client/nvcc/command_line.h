@@ -47,7 +47,7 @@ struct Refusal {
 /// result depend on more than files.
 [[nodiscard]] bool DependsOnMore(std::string_view text);
 
-/// Returns whether the command line only asks nvcc about itself.
+/// Returns whether nvcc compiles nothing with this command line, but answers a question.
 [[nodiscard]] bool IsQuestion(const standin::Words& words);
 
 /// Returns the fresh directory of the step's source. `working` is the working directory. None if a

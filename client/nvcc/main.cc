@@ -403,7 +403,7 @@ int main(int count, char** arguments) {
   tool = tool->AsCalled(started);
   if (cccl_cache::standin::StandardDescriptorsOpen() && tool->Look()) {
     const Words words(arguments, arguments + count);
-    // A question is no compile, and would be the first refusal in the report.
+    // It would be the first refusal in the report.
     if (!IsQuestion(words)) {
       ServeCounted(*tool, started, cccl_cache::standin::FactsOfThisUser(), words, arguments);
     }

@@ -253,6 +253,13 @@ std::optional<RealTool> Whole(const RealTool& tool, const Words& words, ToolRun*
   return tool.With(plan->programs);
 }
 
+/// Returns why a run is left to the tool. `is_known`: its command line is known, its files are not.
+std::string WhyLeft(const Tool& tool, bool is_known) {
+  if (!is_known) return "an option or a file that is not known";
+  return tool.drives ? "of host compilers, only GCC is served"
+                     : "a file of its installation is not known";
+}
+
 /// Counts a run of the tool for the report. Ends this process if the run was answered or made.
 /// Returns if the real tool must replace this process.
 void ServeCounted(const RealTool& tool, const Tool& known, const UserCache& facts,
@@ -264,7 +271,11 @@ void ServeCounted(const RealTool& tool, const Tool& known, const UserCache& fact
     auto run = ReadToolRun(known, words);
     if (run) run->fresh = FreshDirectoryOf(*run);
     const auto whole = run ? Whole(tool, words, &*run) : std::nullopt;
-    if (whole) served = Serve(*whole, facts, *run, words, &call, arguments);
+    if (whole) {
+      served = Serve(*whole, facts, *run, words, &call, arguments);
+    } else {
+      cccl_cache::interpose::KeepRefusal(tool.name() + ": " + WhyLeft(known, run.has_value()));
+    }
     if (const auto* reason = std::get_if<Reason>(&served)) call.Forward(*reason);
   }
   if (const auto* status = std::get_if<int>(&served)) EndAs(*status);

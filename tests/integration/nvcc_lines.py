@@ -132,7 +132,7 @@ LINES = {
     "warnings of all steps": Line(OBJECT + " -DWARNED -DUNUSED -Xcompiler -Wall"),
     "figures of the assembler": Line("-cubin a.cu -Xptxas -v --resource-usage" + COMMON),
     "warnings as errors": Line(PTX + " -DUNUSED -Werror all-warnings", "failed"),
-    "commands": Line(OBJECT + " -dryrun", LEFT + "-dryrun"),
+    "commands": Line(OBJECT + " -dryrun", "no compile"),
     "commands and outputs": Line(PTX + " -v", LEFT + "-v"),
     "the release": Line("--version", "no compile"),
     # Errors.

@@ -156,9 +156,10 @@ TEST_CASE("options for the program that makes fatbins are served") {
 TEST_CASE("a question about nvcc is told from a compile") {
   CHECK(IsQuestion({"nvcc", "--version"}));
   CHECK(IsQuestion({"nvcc", "-arch-ls"}));
-  CHECK_FALSE(IsQuestion({"nvcc", "--version", "a.cu"}));
+  CHECK(IsQuestion({"nvcc", "-ccbin", "g++", "--version"}));
+  CHECK(IsQuestion({"nvcc", "--dryrun", "a.cu"}));
+  CHECK(IsQuestion({"nvcc"}));
   CHECK_FALSE(IsQuestion({"nvcc", "a.cu"}));
-  CHECK_FALSE(IsQuestion({"nvcc"}));
 }
 
 TEST_CASE("relocatable device code is known by its options") {
