@@ -67,12 +67,18 @@ void AddFile(const fs::path& path, std::map<int, RunCounts>* processes) {
   RunCounts& process = (*processes)[read.pid];
   process.pid = read.pid;
   process.program = TextOf(read.program);
+  process.step_of = read.step_of;
   Add(read, &process);
 }
 
-RunCounts Sum(const std::vector<RunCounts>& processes) {
+bool IsStep(const RunCounts& process) { return process.step_of != 0; }
+
+/// Returns the sum over the steps of runs of nvcc, or over all other processes.
+RunCounts Sum(const std::vector<RunCounts>& processes, bool of_steps = false) {
   RunCounts sum;
-  for (const RunCounts& each : processes) Add(each, &sum);
+  for (const RunCounts& each : processes) {
+    if (IsStep(each) == of_steps) Add(each, &sum);
+  }
   return sum;
 }
 
@@ -144,6 +150,12 @@ std::string OfAll(uint64_t count, const RunCounts& counts) {
   return std::to_string(count) + " of " + Many(counts.calls, "compile");
 }
 
+/// Returns text such as "3 of 4 compiles were hits".
+std::string HitsOfAll(const RunCounts& counts) {
+  const bool one = counts.hits == 1 || counts.calls == 1;
+  return OfAll(counts.hits, counts) + (one ? " was a hit" : " were hits");
+}
+
 /// Returns the same as Reasons(), but without the number if there is only one reason.
 std::string ShortReasons(const RunCounts& counts) {
   const std::string reasons = Reasons(counts);
@@ -153,7 +165,7 @@ std::string ShortReasons(const RunCounts& counts) {
 /// Returns a sentence about the outcomes, such as "31 of 48 compiles were hits (saved about 18.4
 /// s), 15 compiled, 2 not served (call not served): 9.4 s in all.".
 std::string HowTheyEnded(const RunCounts& counts) {
-  std::string text = OfAll(counts.hits, counts) + (counts.calls == 1 ? " was a hit" : " were hits");
+  std::string text = HitsOfAll(counts);
   if (counts.saved_us > 0) text += " (saved about " + Seconds(counts.saved_us) + ")";
   const uint64_t forwarded = Forwarded(counts);
   const uint64_t ended = counts.hits + counts.joined + counts.compiled + counts.failed + forwarded;
@@ -179,8 +191,7 @@ std::string Verdict(const RunCounts& counts) {
            "): " + ShortReasons(counts) + ".";
   }
   if (counts.hits == counts.calls) {
-    return OfAll(counts.hits, counts) + (counts.calls == 1 ? " was a hit: " : " were hits: ") +
-           Seconds(counts.call_us) +
+    return HitsOfAll(counts) + ": " + Seconds(counts.call_us) +
            (counts.saved_us == 0 ? ""
                                  : " in place of " + Seconds(counts.call_us + counts.saved_us)) +
            ".";
@@ -259,6 +270,7 @@ std::vector<RunCounts> RunReport::Read(const Advisor& advisor) const {
       if (text.empty()) text = advisor.unknown_library(counts.unknown_library);
       counts.refusal = text;
     }
+    if (!processes.contains(counts.step_of)) counts.step_of = 0;
     list.push_back(std::move(counts));
   }
   return list;
@@ -267,24 +279,40 @@ std::vector<RunCounts> RunReport::Read(const Advisor& advisor) const {
 std::string RunReport::Text(bool each, const Advisor& advisor) const {
   const std::vector<RunCounts> processes = Read(advisor);
   const RunCounts sum = Sum(processes);
-  std::string text = std::string(kPrefix) + Verdict(sum) + "\n" + WaysOut(sum, advisor);
+  const RunCounts steps = Sum(processes, true);
+  std::string text = std::string(kPrefix) + Verdict(sum) + "\n";
+  if (steps.hits > 0) text += "  of the steps of nvcc, " + HitsOfAll(steps) + "\n";
+  text += WaysOut(sum, advisor);
   if (!each || processes.empty()) return text;
+  const auto line = [](const RunCounts& one) {
+    return one.program + " " + std::to_string(one.pid) + ": " + Line(one) + "\n";
+  };
+  size_t runs = 0;
   for (const RunCounts& one : processes) {
-    text += kPrefix + one.program + " " + std::to_string(one.pid) + ": " + Line(one) + "\n";
+    if (IsStep(one)) continue;
+    ++runs;
+    text += kPrefix + line(one);
+    for (const RunCounts& step : processes) {
+      if (step.step_of == one.pid) text += kPrefix + ("  its step " + line(step));
+    }
   }
-  return text + kPrefix + "processes with compiles: " + std::to_string(processes.size()) + "; " +
-         Line(sum) + "\n";
+  return text + kPrefix + "processes with compiles: " + std::to_string(runs) + "; " + Line(sum) +
+         "\n";
 }
 
 std::string RunReport::Json(bool each, const Advisor& advisor) const {
   const std::vector<RunCounts> processes = Read(advisor);
   JsonWriter json = BeginAnswer();
   Write(Sum(processes), &json);
-  json.Fields("process_count", processes.size());
+  json.Fields("process_count",
+              processes.size() - static_cast<size_t>(std::ranges::count_if(processes, IsStep)));
+  json.Key("steps").BeginObject();
+  Write(Sum(processes, true), &json);
+  json.EndObject();
   if (each) {
     json.Key("processes").BeginArray();
     for (const RunCounts& one : processes) {
-      json.BeginObject().Fields("pid", one.pid, "program", one.program);
+      json.BeginObject().Fields("pid", one.pid, "program", one.program, "step_of", one.step_of);
       Write(one, &json);
       json.EndObject();
     }

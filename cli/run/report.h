@@ -32,6 +32,7 @@ struct RunCounts {
   uint64_t uncacheable = 0;
   std::string uncacheable_reason;  ///< the reason of the first uncacheable build
   uint64_t precompiled_headers = 0;
+  int step_of = 0;  ///< process of the run of nvcc of which this one is a step; 0: none
 };
 
 /// Functions that get advice for the report from the daemon. Each is called only if a call was
@@ -55,7 +56,8 @@ class RunReport {
 
   [[nodiscard]] const std::string& directory() const { return directory_; }
   /// Returns the report as text. It begins with a sentence that sums up the outcomes. If `each`, it
-  /// also has a line for each process.
+  /// also has a line for each process. Sums leave out the steps of runs of nvcc, whose time is in
+  /// that of their runs.
   [[nodiscard]] std::string Text(bool each, const Advisor& advisor) const;
   [[nodiscard]] std::string Json(bool each, const Advisor& advisor) const;
 

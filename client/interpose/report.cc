@@ -13,6 +13,7 @@
 #include "base/files/file_descriptor.h"
 #include "base/files/file_size_limit.h"
 #include "base/owner_process.h"
+#include "client/interpose/wait.h"
 #include "proto/options/options.h"
 
 namespace cccl_cache::interpose {
@@ -39,6 +40,7 @@ OwnCounts* MapCounts() {
   if (memory == MAP_FAILED) return nullptr;
   auto* const counts = new (memory) OwnCounts;
   counts->pid = getpid();
+  if (const char* run = secure_getenv(kStepVariable)) counts->step_of = std::atoi(run);
   const FileDescriptor comm(open("/proc/self/comm", O_RDONLY | O_CLOEXEC));
   const ssize_t size = read(comm.get(), counts->program, sizeof(counts->program) - 1);
   if (size > 0) counts->program[size - 1] = '\0';

@@ -61,6 +61,7 @@ struct ProcessCounts {
   char unknown_library[1024] = {};               ///< path of the first library that is in no
                                                  ///< toolchain of the daemon
   std::atomic<uint64_t> precompiled_headers{0};  ///< compiles that used precompiled headers
+  int32_t step_of = 0;  ///< process of the run of nvcc of which this one is a step; 0: none
 };
 
 /// Counts one compile or link in the report, and measures its time from the construction to the

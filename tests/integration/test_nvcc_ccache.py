@@ -112,4 +112,4 @@ def test_a_host_compiler_that_is_ccache_is_run_and_the_steps_are_served(both):
     for compiled in (True, False):
         assert f"it wrote {both.environment['CCACHE_DIR']}" in both.how(*words)
         assert both.made() == alone
-        assert both.report()["hits"] == 0 if compiled else both.report()["hits"] >= 3
+        assert both.report()["steps"]["hits"] == 0 if compiled else both.report()["steps"]["hits"] >= 3

@@ -69,7 +69,15 @@ class Nvcc:
         begin = done.stderr.rfind(b"\n{\n") + 1
         self.said, self.report = done.stderr[:begin], json.loads(done.stderr[begin:])
         self.status = done.returncode
-        return {name: self.report[name] for name in ("hits", "compiled", "failed")}, self.made(output)
+        return self.counts_in(self.report), self.made(output)
+
+    def steps(self):
+        """Returns the report about the steps of a run that was served as a whole."""
+        return self.counts_in(self.report["steps"])
+
+    @staticmethod
+    def counts_in(report):
+        return {name: report[name] for name in ("hits", "compiled", "failed")}
 
     def made(self, name):
         """Returns an object without the name of the run's temporary files. None if there is none."""
@@ -210,6 +218,7 @@ def test_clang_as_host_compiler_is_left_alone(nvcc):
     for _ in range(2):
         assert nvcc.under_run(*words)[1] == alone
         assert nvcc.report["forwarded"]["call not served"] == 1
+        assert nvcc.report["refusal"].startswith("clang++")
 
 
 def test_eight_concurrent_runs_make_each_step_once(nvcc, fake):
@@ -233,13 +242,32 @@ def test_warnings_are_shown_in_each_run(nvcc):
 
 
 def test_an_edit_that_the_steps_do_not_see_is_a_hit_of_each_step(nvcc):
-    """The whole run of nvcc is not a hit, because its source has changed."""
+    """The whole run of nvcc is not a hit, because its source has changed. The sums have that run alone."""
     nvcc.program = nvcc.program.with_name("nvcc")
     nvcc.write(STRONG)
     first, made = nvcc.under_run(*WORDS)
+    steps = nvcc.steps()["compiled"]
+    assert first == counts(0, 1) and steps > 1 and nvcc.steps() == counts(0, steps)
     assert nvcc.under_run(*WORDS) == (counts(1, 0), made)
+    assert nvcc.steps() == counts(0, 0)
     nvcc.write(STRONG + "// a comment")
-    assert nvcc.under_run(*WORDS) == (counts(first["compiled"] - 1, 1), made)
+    assert nvcc.under_run(*WORDS) == (counts(0, 1), made)
+    assert nvcc.steps() == counts(steps, 0)
+
+
+def test_the_report_shows_steps_below_their_run(nvcc):
+    nvcc.program = nvcc.program.with_name("nvcc")
+    nvcc.write(STRONG)
+    nvcc.under_run(*WORDS)
+    nvcc.write(STRONG + "// a comment")
+    done = run_cli("--socket", nvcc.socket, "run", "--report=each", "--", *nvcc.words(*WORDS), "k.o", cwd=nvcc.directory,
+                   environment=nvcc.environment)
+    verdict, steps, run, *below, all_together = done.stderr.decode().splitlines()
+    assert verdict.startswith("cccl-cache: 1 compiled (")
+    assert re.fullmatch(r"  of the steps of nvcc, (\d+) of \1 compiles were hits", steps)
+    assert run.startswith("cccl-cache: nvcc ")
+    assert below and all(line.startswith("cccl-cache:   its step ") for line in below)
+    assert all_together.startswith("cccl-cache: processes with compiles: 1; 1 compile in")
 
 
 def test_nvcc_with_an_unknown_option_of_a_step_is_as_without_run(nvcc):
