@@ -5,6 +5,7 @@
 #include <grpc/grpc.h>
 #include <grpcpp/health_check_service_interface.h>
 
+#include <cassert>
 #include <utility>
 
 class StandInDaemon::Services {
@@ -147,6 +148,7 @@ StandInDaemon::StandInDaemon(std::string socket, StandInAnswers answers, int lar
 StandInDaemon::~StandInDaemon() { Stop(); }
 
 void StandInDaemon::Start() {
+  assert(server_ == nullptr);
   grpc::ServerBuilder builder;
   builder.AddListeningPort("unix:" + socket_, grpc::InsecureServerCredentials());
   builder.SetMaxReceiveMessageSize(largest_request_);

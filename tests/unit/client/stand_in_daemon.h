@@ -56,6 +56,8 @@ class StandInDaemon {
   StandInDaemon(const StandInDaemon&) = delete;
   StandInDaemon& operator=(const StandInDaemon&) = delete;
 
+  /// Starts it again. Must be called only after Stop(): the constructor has started it, and the
+  /// server that is replaced would remove the socket of the new one.
   void Start();
   /// Sends GOAWAY; then calls in progress have `patience` to finish.
   void Stop(std::chrono::milliseconds patience = std::chrono::milliseconds(0));
