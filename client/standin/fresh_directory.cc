@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <cstdio>
+#include <ranges>
 #include <utility>
 
 namespace cccl_cache::standin {
@@ -40,7 +41,12 @@ constexpr std::string_view kMarker = "# ";
 constexpr std::string_view kFile = ".file";
 constexpr std::string_view kBlanks = " \t";
 
-constexpr std::string_view kAskForPath[] = {"__builtin_FILE", "__builtin_source_location"};
+constexpr std::string_view kLocation = "__builtin_source_location";
+constexpr std::string_view kFileName = "__builtin_FILE";
+// assert() of glibc since 2.38: __assert_fail ("CONDITION", and this.
+constexpr std::string_view kAssertFail = "__assert_fail (";
+constexpr std::string_view kAssertEnd =
+    "__builtin_FILE (), __builtin_LINE (), __extension__ __PRETTY_FUNCTION__))";
 
 /// Returns the name with placeholders for random characters; "" if it does not have the form.
 std::string PlaceholderIn(std::string_view form, std::string_view name) {
@@ -90,6 +96,35 @@ void Replace(std::string_view from, std::string_view to, std::string* text) {
 
 bool Contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
+}
+
+/// Returns a part of a preprocessed text without line markers, and without blanks around each line.
+std::string WithoutMarkers(std::string_view text) {
+  std::string rest;
+  for (const auto part : std::views::split(text, '\n')) {
+    std::string_view line(part.begin(), part.end());
+    if (line.starts_with(kMarker)) continue;
+    line.remove_prefix(std::min(line.find_first_not_of(kBlanks), line.size()));
+    rest += line.substr(0, line.find_last_not_of(kBlanks) + 1);
+  }
+  return rest;
+}
+
+/// Returns whether a text is one string literal.
+bool IsLiteral(std::string_view text) {
+  if (text.size() < 2 || text.front() != '"') return false;
+  size_t at = 1;
+  while (at < text.size() && text[at] != '"') at += text[at] == '\\' ? 2 : 1;
+  return at + 1 == text.size();
+}
+
+/// Returns whether what follows in a preprocessed text is the end of an assert(). Its file name
+/// goes to __assert_fail() alone.
+bool IsInAssert(std::string_view before, std::string_view rest) {
+  const size_t begin = before.rfind(kAssertFail);
+  if (begin == std::string_view::npos || !rest.starts_with(kAssertEnd)) return false;
+  const std::string words = WithoutMarkers(before.substr(begin + kAssertFail.size()));
+  return words.ends_with(',') && IsLiteral(std::string_view(words).substr(0, words.size() - 1));
 }
 
 /// Returns whether a path or a part of it ends before this character.
@@ -178,8 +213,20 @@ bool FreshDirectory::IsInModuleId(std::string_view id) const {
 }
 
 bool FreshDirectory::IsInMarkersOnly(std::string_view text) const {
-  const auto has = [text](std::string_view word) { return Contains(text, word); };
-  return !HasHash(text) && std::ranges::none_of(kAskForPath, has) && IsInLinesOnly(kMarker, text);
+  if (HasHash(text) || Contains(text, kLocation)) return false;
+  for (size_t at = text.find(kFileName); at != std::string_view::npos;
+       at = text.find(kFileName, at + 1)) {
+    const std::string_view before = text.substr(0, at);
+    if (!IsInAssert(before, text.substr(at)) || IsOfThis(before)) return false;
+  }
+  return IsInLinesOnly(kMarker, text);
+}
+
+bool FreshDirectory::IsOfThis(std::string_view before) const {
+  size_t marker = before.rfind("\n" + std::string(kMarker));
+  if (marker == std::string_view::npos) return true;
+  ++marker;
+  return IsIn(before.substr(marker, before.find('\n', marker) - marker));
 }
 
 bool FreshDirectory::IsInFilesOnly(std::string_view ptx) const {

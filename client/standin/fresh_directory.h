@@ -45,7 +45,7 @@ class FreshDirectory {
 
   /// Returns whether a compiler that reads this text knows the path from names of files alone: in
   /// line markers, of a preprocessed text without a word that asks for the path, or in the files of
-  /// PTX. It can't compute with these.
+  /// PTX. It can't compute with these. An assert() in another file asks for the name of that file.
   [[nodiscard]] bool IsInMarkersOnly(std::string_view text) const;
   [[nodiscard]] bool IsInFilesOnly(std::string_view ptx) const;
   /// Returns whether this is the module id of the file, and has no other hash than those known.
@@ -63,6 +63,9 @@ class FreshDirectory {
   [[nodiscard]] bool HasHash(std::string_view text) const;
   /// Returns whether a text has one of the placeholders.
   [[nodiscard]] bool HasPlaceholder(std::string_view text) const;
+
+  /// Returns whether what follows in a preprocessed text is in a file of this directory, or may be.
+  [[nodiscard]] bool IsOfThis(std::string_view before) const;
 
   /// Returns whether each line with the name is a directive with a number and a quoted path in the
   /// directory.

@@ -165,6 +165,20 @@ def test_a_header_with_the_name_of_the_working_directory_is_compiled_in_each(dir
     assert directories.compile_as_pycuda(NAMES[0]) == "hit"
 
 
+def test_an_assertion_in_a_header_of_another_directory_does_not_matter(directories):
+    """assert() of glibc 2.39, as Ubuntu 24.04 has it, asks for its file by a built-in function."""
+    headers = directories.work / "headers"
+    headers.mkdir()
+    (headers / "a.h").write_text("""#pragma once
+__device__ inline void check(int* p) {
+  (static_cast <bool> (p) ? void (0) : __assert_fail ("p", __builtin_FILE (), __builtin_LINE (), __extension__ __PRETTY_FUNCTION__));
+}
+""")
+    for name, how in zip(NAMES, ("made", "hit", "hit")):
+        directories.write(name, '#include <a.h>\n' + KERNEL.replace("int unused;", "check(q);"))
+        assert directories.compile(name, *LINES, f"-I{headers}") == how
+
+
 HASH = "__device__ constexpr unsigned hash(const char* s) { unsigned h = 5; while (*s) h = h * 33 + *s++; return h; }\n"
 SHOWN = {
     "a choice by the file": HASH + "__global__ void k(int* p) { if constexpr (hash(__FILE__) & 1) *p = 1; else *p = 2; }",

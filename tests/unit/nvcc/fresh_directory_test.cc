@@ -164,6 +164,28 @@ TEST_CASE("a preprocessed text may have the path in line markers only") {
   }
 }
 
+TEST_CASE("an assert() of glibc in another file does not ask for the path") {
+  const std::string end =
+      "__builtin_FILE (), __builtin_LINE (), __extension__ __PRETTY_FUNCTION__))";
+  const std::string here = "# 1 \"" + kSource + "\"\n";
+  const std::string there = "# 7 \"/usr/include/a.h\"\n";
+  const std::string marked = there + "  ) ? void (0) : __assert_fail (\n" + there +
+                             "  \"a\\\"\"\n" + there + "  , " + end + "\n" + there + ";\n";
+  const std::string short_form = "(a ? void (0) : __assert_fail (\"a > 0\", " + end + ";\n";
+  CHECK(Fits(here + marked + here));
+  CHECK(Fits(here + there + short_form + short_form));
+  for (const std::string& text :
+       {short_form, here + short_form, here + there + marked + here + short_form,
+        here + there + "f (\"a\", " + end + ";\n",
+        here + there + "__assert_fail (s, " + end + ";\n",
+        here + there + "__assert_fail (\"a\", hash(\"b\"), " + end + ";\n",
+        here + there + "__assert_fail (\"a\", __builtin_FILE ());\n",
+        here + there + short_form + "f(__builtin_FILE ());\n"}) {
+    INFO(text);
+    CHECK_FALSE(Fits(text));
+  }
+}
+
 TEST_CASE("a module id without the hash of the path is not understood") {
   CHECK_FALSE(Fits("int a;\n", "_c52d8f3b_4_k_cu_k"));
   CHECK_FALSE(Fits("int a;\n", "663a1252_4_k_cu_k"));
