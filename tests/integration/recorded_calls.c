@@ -22,10 +22,13 @@
 static char* words[] = {"true", NULL};
 static sem_t loads;
 
-/* Loads and unloads a library while the process ends. */
+/* Loads and unloads two libraries while the process ends, whose names differ by a 2 at the end. The C library does not
+ * unload one that is there when the end begins. */
 static void* load(void* path) {
+  char other[4096];
+  strcat(strcpy(other, path), "2");
   for (int i = 0; i < 10000; ++i) {
-    void* library = dlopen(path, RTLD_NOW);
+    void* library = dlopen(i % 2 == 0 ? path : other, RTLD_NOW);
     if (i == 10) sem_post(&loads);
     if (library != NULL) dlclose(library);
   }
