@@ -53,11 +53,10 @@ COMPILE_AGAIN = {
                                   "compile one program under several names"),
     "cuda_compute_reduce": Again({"python3": 2}, 3, "two programs of CuPy over CCCL, in directories of random name, until the "
                                                     "daemon has proved in idle time that the names do not matter"),
-    "pycuda_module": Again({"nvcc": 2, "cicc": 2}, 4,
-                           "measured before the random name of nvcc's working directory did not matter"),
+    "mlx_arrays": Again({}, 2, "processes at once with mount namespaces of their own compile each; the cause is not known"),
     "deep_gemm_product": Again({"nvcc": 1, "cicc": 1, "ptxas": 1}, 3,
-                               "measured before the random name of the source's directory did not matter; a process number in "
-                               "it with another number of digits still does"),
+                               "the name of the source's directory has the number of a process, and one with another number of "
+                               "digits is another key"),
 }
 COUNTS = ("calls", "hits", "joined", "compiled", "failed", "uncacheable")
 NOT_INSTALLED = 77
