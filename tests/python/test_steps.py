@@ -3,6 +3,8 @@
 """Steps of other programs: made once, by one process, and never in the way."""
 
 import asyncio
+import contextlib
+import gc
 import inspect
 import os
 import pathlib
@@ -13,12 +15,13 @@ import sys
 import threading
 import types
 import uuid
+import weakref
 
 import cccl_cache
 import pytest
 from asked_process import AskedProcess
 from cccl_cache import steps
-from cccl_cache._plugin.leases import pack
+from cccl_cache._plugin.leases import LEASE_LIMIT, pack
 from daemon_fixtures import lasting_daemon
 from lease_client import wait_for_waiters
 from patience import PATIENCE, wait_for
@@ -254,6 +257,110 @@ def test_a_child_of_a_build_does_not_wait_for_its_parent(make_steps):
     assert these.make(FIELDS, build) == make_steps().make(FIELDS, forget) == b"made"
 
 
+def test_a_child_leaves_the_block_of_its_parent_while_another_thread_has_the_locks(make_steps, daemon):
+    locked, leave = threading.Event(), threading.Event()
+    step = make_steps().get(FIELDS)
+
+    def lock():
+        with step._lock, step._seat.flight._changed, step._timer.finished._cond:
+            locked.set()
+            assert leave.wait(PATIENCE)
+
+    other = threading.Thread(target=lock)
+    other.start()
+    assert locked.wait(PATIENCE)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(int(PATIENCE))
+        step.close()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    leave.set()
+    other.join(PATIENCE)
+    assert step.held and daemon.stats()["leases"] == 1
+    step.put(b"made")
+    assert make_steps().make(FIELDS, forget) == b"made"
+
+
+def forked(call):
+    """Returns the number of a child process that makes the call."""
+    child = os.fork()
+    if child == 0:
+        signal.alarm(int(PATIENCE))
+        with contextlib.suppress(BaseException):
+            call()
+            os._exit(0)
+        os._exit(1)
+    return child
+
+
+def test_a_child_of_a_build_finds_the_value_after_its_own_build(make_steps):
+    these, built, leave, children = make_steps(), os.pipe(), os.pipe(), []
+
+    def run():
+        assert these.make(FIELDS, lambda: b"its own") == b"its own"
+        os.write(built[1], b"1")
+        os.read(leave[0], 1)
+        assert these.make(FIELDS, forget) == b"made"
+
+    def build():
+        children.append(forked(run))
+        assert os.read(built[0], 1) == b"1"
+        return b"made"
+
+    assert these.make(FIELDS, build) == b"made"
+    os.write(leave[1], b"1")
+    assert os.waitpid(children[0], 0)[1] == 0
+
+
+def test_another_thread_of_a_child_waits_for_the_build_of_the_parent(make_steps, daemon):
+    these, children = make_steps(), []
+
+    def run():
+        found = []
+        thread = threading.Thread(target=lambda: found.append(these.make(FIELDS, forget)))
+        thread.start()
+        thread.join(PATIENCE)
+        assert found == [b"made"]
+
+    def build():
+        children.append(forked(run))
+        wait_for_waiters(daemon, 1)
+        return b"made"
+
+    assert these.make(FIELDS, build) == b"made"
+    assert os.waitpid(children[0], 0)[1] == 0
+
+
+def test_steps_that_are_dropped_leave_nothing_behind(make_steps):
+    left = weakref.ref(make_steps()._deposits)
+    gc.collect()
+    assert left() is None
+
+
+def test_a_step_waits_as_long_as_a_lease_may_last():
+    [minutes] = re.findall(r"minutes kLeaseLimit\{(\d+)\}", (ROOT / "proto/lease_limit.h").read_text())
+    defaults = [inspect.signature(kind).parameters for kind in (steps.Steps, steps.AsyncSteps)]
+    assert LEASE_LIMIT == 60 * int(minutes)
+    assert {each[name].default for each in defaults for name in ("wait", "hold")} == {LEASE_LIMIT}
+
+
+def no_client():
+    raise cccl_cache.NoDaemonError("no daemon", "unavailable")
+
+
+def test_a_step_without_a_lease_has_no_thread_and_bounds_the_waits_of_others(make_steps):
+    these, before = make_steps(client=no_client, hold=0.01), threading.active_count()
+    with these.get(FIELDS) as step:
+        assert step.value is None and not step.held and threading.active_count() == before
+        values = []
+        other = threading.Thread(target=lambda: values.append(these.make(FIELDS, lambda: b"other")))
+        other.start()
+        other.join(PATIENCE)
+        assert values == [b"other"]
+        step.put(b"made")
+
+
 def test_a_held_step_ends_with_its_value(make_steps, daemon):
     step = make_steps().get(FIELDS)
     assert step.value is None and step.held and "to be made" in repr(step)
@@ -273,6 +380,42 @@ def test_a_value_that_a_program_can_not_use_is_replaced(make_steps):
         assert step.value is None and step.held
         step.put(b"useful")
     assert make_steps().get(FIELDS).value == b"useful"
+
+
+def test_a_value_that_another_thread_finds_meanwhile_is_replaced(make_steps, daemon):
+    make_steps().make(FIELDS, lambda: b"of no use")
+    asked, leave, got = threading.Event(), threading.Event(), []
+    client = cccl_cache.Client(daemon.socket)
+
+    def lease(*given, **named):
+        asked.set()
+        assert leave.wait(PATIENCE)
+        return client.lease(*given, **named)
+
+    these = make_steps(client=lambda: types.SimpleNamespace(lease=lease))
+    finding = threading.Thread(target=lambda: got.append(these.get(FIELDS).value))
+    finding.start()
+    assert asked.wait(PATIENCE)
+    [flight] = steps._flights._flights.values()
+    replacing = threading.Thread(target=lambda: got.append(these.get(FIELDS, replace=True)))
+    replacing.start()
+    wait_for(lambda: flight._changed._waiters, "a thread that waits")
+    leave.set()
+    for thread in (finding, replacing):
+        thread.join(PATIENCE)
+    [step] = [each for each in got if each != b"of no use"]
+    assert step.value is None and step.held
+    step.put(b"useful")
+    assert make_steps().get(FIELDS).value == b"useful"
+
+
+def test_a_late_replacement_is_dropped(make_steps):
+    make_steps().make(FIELDS, lambda: b"of no use")
+    these = make_steps(hold=0.01)
+    step = these.get(FIELDS, replace=True)
+    wait_for(lambda: counts(these)["expired"] == 1, "the end of the lease")
+    step.put(b"late")
+    assert make_steps().make(FIELDS, forget) == b"of no use"
 
 
 @pytest.mark.parametrize("ending, failed", [("fail", 1), ("close", 0)])

@@ -14,6 +14,7 @@ import hashlib
 import hmac
 import os
 import threading
+import weakref
 from typing import Any, Callable, ContextManager, Iterable, Iterator, Mapping, NamedTuple, Optional, Protocol, TypeVar
 
 from .._circuit_breaker import CircuitBreaker
@@ -23,6 +24,7 @@ from .report import Report
 _MAGIC = b"CCCLPYB1"
 _HEADER = len(_MAGIC) + 32
 _BRIEFLY = 1.0  # seconds for calls whose result no caller needs
+LEASE_LIMIT = 1200.0  # seconds: kLeaseLimit of proto/lease_limit.h
 _Made = TypeVar("_Made")
 
 
@@ -84,8 +86,8 @@ class Deposits:
         self._namespace = namespace
         self._settings = settings
         self._report = report
-        self._renew_turns()
-        os.register_at_fork(after_in_child=self._renew_turns)  # threads that are not in the child may have some
+        self.renew_turns()
+        _all.add(self)
         self._client: Optional[LeaseClient] = None
         self._breaker = CircuitBreaker(settings.wait)
 
@@ -104,7 +106,8 @@ class Deposits:
                 if turn.threads == 0 and self._turns.get(digest) is turn:
                     del self._turns[digest]
 
-    def _renew_turns(self) -> None:
+    def renew_turns(self) -> None:
+        """Forgets the turns of all threads."""
         self._lock = threading.Lock()
         self._turns: dict[str, _Turn] = {}
 
@@ -170,6 +173,17 @@ class Deposits:
         if self._client is None:
             self._client = self._settings.connect()
         return self._client
+
+
+_all: weakref.WeakSet[Deposits] = weakref.WeakSet()
+
+
+def _renew_all_turns() -> None:
+    for deposits in list(_all):
+        deposits.renew_turns()
+
+
+os.register_at_fork(after_in_child=_renew_all_turns)  # threads that are not in the child may have turns
 
 
 class Offer:

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, Awaitable, Callable, Mapping, Optional
 
 from .._asynchronous import _on_own_thread, _on_thread
-from .._plugin.leases import LeaseClient
+from .._plugin.leases import LEASE_LIMIT, LeaseClient
 from ._steps import Step, Steps
 
 
@@ -63,7 +63,7 @@ class AsyncSteps:
         As of `Steps`.
     """
 
-    def __init__(self, namespace: str, *, group: Optional[str] = None, wait: float = 600.0, hold: float = 1200.0,
+    def __init__(self, namespace: str, *, group: Optional[str] = None, wait: float = LEASE_LIMIT, hold: float = LEASE_LIMIT,
                  client: Optional[Callable[[], LeaseClient]] = None) -> None:
         self._steps = Steps(namespace, group=group, wait=wait, hold=hold, client=client)
 
@@ -80,13 +80,14 @@ class AsyncSteps:
 
     async def get(self, fields: Mapping[str, Any], *, replace: bool = False) -> AsyncStep:
         """As `Steps.get`: ``async with await steps.get(fields) as step``."""
-        step = self._steps._enter(fields, replace)  # in this task's context, which tells nested steps from others
-        try:
-            await _on_own_thread(step._open)
-        except BaseException:
-            step.close()
-            raise
-        return AsyncStep(step)
+        while True:
+            step = self._steps._enter(fields, replace)  # in this task's context, which tells nested steps from others
+            try:
+                if await _on_own_thread(step._open):
+                    return AsyncStep(step)
+            except BaseException:
+                step.close()
+                raise
 
     async def wait(self, fields: Mapping[str, Any]) -> Optional[bytes]:
         """As `Steps.wait`."""

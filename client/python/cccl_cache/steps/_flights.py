@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 import os
 import threading
+import time
 from contextvars import ContextVar
 from typing import NamedTuple, Optional, Tuple
 
@@ -32,21 +33,39 @@ class Flight:
         self.name = name
         self.number = next(_numbers)
         self.inherited = False  # whether a parent process makes it
-        self._over = threading.Event()
+        self.found = False  # whether the value was there before
+        self._deadline = float("inf")
+        self._over = False
         self._made: Optional[Made] = None
+        self.renew()
 
-    def finish(self, made: Optional[Made]) -> None:
-        """Ends the flight. All waiting callers get the value, or None: then each of them makes it. Called once."""
+    def renew(self) -> None:
+        """Forgets the waiting threads, which a child after a fork does not have."""
+        self._changed = threading.Condition()
+
+    def finish(self, made: Optional[Made], found: bool = False) -> None:
+        """Ends the flight. All waiting callers get the value, or None: then each of them makes it."""
         with _lock:
-            if _flights.get(self.name) is self:
-                del _flights[self.name]
-        self._made = made
-        self._over.set()
+            for flights in (_flights, _inherited):
+                if flights.get(self.name) is self:
+                    del flights[self.name]
+        with self._changed:
+            self._over, self._made, self.found = True, made, found
+            self._changed.notify_all()
+
+    def end_waits_after(self, seconds: float) -> None:
+        """Bounds the waits of all callers."""
+        with self._changed:
+            self._deadline = time.monotonic() + seconds
+            self._changed.notify_all()
 
     def wait(self, seconds: float) -> Optional[Made]:
         """Waits for the end of the flight. Returns None if it ends without a value, or not in time."""
-        self._over.wait(seconds)
-        return self._made
+        end = time.monotonic() + seconds
+        with self._changed:
+            while not self._over and (left := min(end, self._deadline) - time.monotonic()) > 0:
+                self._changed.wait(left)
+            return self._made
 
 
 class Seat(NamedTuple):
@@ -61,6 +80,7 @@ class Seat(NamedTuple):
 _numbers = itertools.count()
 _lock = threading.Lock()
 _flights: dict[Name, Flight] = {}
+_inherited: dict[Name, Flight] = {}  # those around the fork that made this process
 _own: ContextVar[Tuple[int, ...]] = ContextVar("cccl_cache.steps", default=())  # numbers of flights that this context leads
 
 
@@ -82,14 +102,18 @@ def enter(name: Name) -> Seat:
 
 
 def _find(name: Name) -> Seat:
+    own = _own.get()
+    inherited = _inherited.get(name)
+    if inherited is not None and inherited.number in own:
+        return Seat(inherited, nested=True)
     flight = _flights.get(name)
-    return Seat(flight, nested=flight is not None and (flight.inherited or flight.number in _own.get()))
+    return Seat(flight, nested=flight is not None and flight.number in own)
 
 
 def _led() -> list[Flight]:
     """Returns the flights that this context leads."""
     own = _own.get()
-    return [each for each in _flights.values() if own and each.number in own]
+    return [each for each in (*_inherited.values(), *_flights.values()) if own and each.number in own]
 
 
 def _keep_own() -> None:
@@ -97,10 +121,13 @@ def _keep_own() -> None:
     global _lock
     _lock = threading.Lock()
     led = _led()
+    for flight in (*_flights.values(), *_inherited.values()):
+        flight.renew()  # the child may leave the block of any step
     _flights.clear()
+    _inherited.clear()
     for flight in led:
         flight.inherited = True
-        _flights[flight.name] = flight
+        _inherited[flight.name] = flight
 
 
 os.register_at_fork(after_in_child=_keep_own)

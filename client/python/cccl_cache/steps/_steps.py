@@ -9,6 +9,8 @@ The deposit lies in the envelope of _plugin/leases.py, which detects damage.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import threading
 import time
 from types import TracebackType
@@ -17,7 +19,7 @@ from typing import Any, Callable, Mapping, Optional
 from .. import _library
 from .._plugin.canonical import Refused, digest
 from .._plugin.daemon import own_client
-from .._plugin.leases import Deposits, Key, LeaseClient, Offer, Settings
+from .._plugin.leases import LEASE_LIMIT, Deposits, Key, LeaseClient, Offer, Settings
 from .._plugin.report import Report
 from ._flights import Made, Seat, enter, find
 
@@ -67,7 +69,7 @@ class Steps:
         Returns the client; called at the first step. Default: a client that all steps and plug-ins share.
     """
 
-    def __init__(self, namespace: str, *, group: Optional[str] = None, wait: float = 600.0, hold: float = 1200.0,
+    def __init__(self, namespace: str, *, group: Optional[str] = None, wait: float = LEASE_LIMIT, hold: float = LEASE_LIMIT,
                  client: Optional[Callable[[], LeaseClient]] = None) -> None:
         _library.check_type("namespace", "a str", namespace, str)
         _library.check_type("group", "a str", group, str, type(None))
@@ -131,13 +133,14 @@ class Steps:
         ...     if step.value is None:
         ...         step.put(build())
         """
-        step = self._enter(fields, replace)
-        try:
-            step._open()
-        except BaseException:
-            step.close()
-            raise
-        return step
+        while True:
+            step = self._enter(fields, replace)
+            try:
+                if step._open():
+                    return step
+            except BaseException:
+                step.close()
+                raise
 
     def wait(self, fields: Mapping[str, Any]) -> Optional[bytes]:
         """Returns the value of a step if there is one, or if another process or thread makes it now. Makes nothing.
@@ -197,6 +200,7 @@ class Step:
         self.value: Optional[bytes] = None
         self._steps, self._key, self._seat, self._replace = steps, key, seat, replace
         self._lock = threading.Lock()  # the timer's thread ends the step too
+        self._maker = os.getpid()
         self._over = False
         self._expired = False
         self._offer: Optional[Offer] = None
@@ -220,7 +224,8 @@ class Step:
     @property
     def held(self) -> bool:
         """Returns whether other processes wait for this step while this program makes it."""
-        return self._offer is not None and self._offer.held
+        offer = self._offer  # the timer's thread takes it away
+        return offer is not None and offer.held
 
     def put(self, value: bytes) -> None:
         """Deposits the value. All waiting processes and threads get it.
@@ -244,8 +249,8 @@ class Step:
         report.count("made")
         report.count("made_bytes", len(value))
         _, offer = self._end(made)
-        if self._expired:
-            offer = deposits.open(self._key, self._steps._namespace, wait=_BRIEFLY, replace=self._replace)
+        if self._expired and not self._replace:  # a late replacement could take the place of a good value
+            offer = deposits.open(self._key, self._steps._namespace, wait=_BRIEFLY)
         if offer is not None:
             offer.publish(_pack(made))
             offer.close()
@@ -272,33 +277,39 @@ class Step:
         if self._give_up(Offer.fail, expired=True):
             self._steps._report.count("expired")
 
-    def _end(self, made: Optional[Made], expired: bool = False) -> tuple[bool, Optional[Offer]]:
+    def _end(self, made: Optional[Made], expired: bool = False, found: bool = False) -> tuple[bool, Optional[Offer]]:
         """Ends the right to make the value, and the waits of other threads. Returns whether it had not ended before, and
         the lease if there is one."""
-        with self._lock:
+        forked = os.getpid() != self._maker  # a thread that is not in the child may have the locks of step and timer
+        with contextlib.nullcontext() if forked else self._lock:
             if self._over:
                 return False, None
             self._over, self._expired = True, expired
             offer, self._offer = self._offer, None
-        if self._timer is not None:
+        if self._timer is not None and not forked:
             self._timer.cancel()
-        if self._seat.leads and self._seat.flight is not None:
-            self._seat.flight.finish(made)
+        flight = self._seat.flight
+        if flight is not None and (self._seat.leads or flight.inherited):
+            flight.finish(made, found)
         return True, offer
 
-    def _open(self) -> None:
-        """Waits for the value or for the right to make it."""
+    def _open(self) -> bool:
+        """Waits for the value or for the right to make it. Returns False if another thread has found the value that this
+        caller wants to replace: the caller must enter again."""
         began = time.monotonic()
         flight, made = self._seat.flight, None
         if self._seat.leads:
             made = self._ask()
         elif flight is not None and not self._seat.nested:
             made = flight.wait(self._steps._wait)
+            if made is not None and flight.found and self._replace:
+                return False
         self._steps._note(made, began)
         self._began = time.monotonic()
         if made is not None:
             self.value = made.value
-            self._end(made)
+            self._end(made, found=True)
+        return True
 
     def _ask(self) -> Optional[Made]:
         offer = self._steps._deposits.open(self._key, self._steps._namespace, replace=self._replace)
@@ -307,6 +318,11 @@ class Step:
             offer.close()
             return made
         self._steps._report.count("released", int(offer.released))
+        if not offer.held:  # only threads of this process can wait
+            offer.close()
+            assert self._seat.flight is not None
+            self._seat.flight.end_waits_after(self._steps._hold)
+            return None
         timer = threading.Timer(self._steps._hold, self._expire)
         timer.daemon = True
         with self._lock:
