@@ -6,7 +6,6 @@
 #include <array>
 #include <cstdint>
 #include <cstdio>
-#include <ranges>
 #include <utility>
 
 namespace cccl_cache::standin {
@@ -101,8 +100,9 @@ bool Contains(std::string_view text, std::string_view part) {
 /// Returns a part of a preprocessed text without line markers, and without blanks around each line.
 std::string WithoutMarkers(std::string_view text) {
   std::string rest;
-  for (const auto part : std::views::split(text, '\n')) {
-    std::string_view line(part.begin(), part.end());
+  while (!text.empty()) {
+    std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
     if (line.starts_with(kMarker)) continue;
     line.remove_prefix(std::min(line.find_first_not_of(kBlanks), line.size()));
     rest += line.substr(0, line.find_last_not_of(kBlanks) + 1);
