@@ -14,11 +14,6 @@ namespace {
 /// Items with this number or a higher one are reservations.
 constexpr uint64_t kReservations = uint64_t{1} << 63;
 
-/// Returns whether any of the accounts is a user of the node.
-bool HasUser(const std::vector<Account>& accounts) {
-  return !std::ranges::all_of(accounts, &Account::IsContainers);
-}
-
 }  // namespace
 
 FairQueue::FairQueue(const Bounds& bounds, Run run, CompileMemory* memory,
@@ -128,7 +123,7 @@ void FairQueue::Describe(std::optional<Account> only, BuildActivity* activity) c
 FairQueue::Accounts FairQueue::Ready() const {
   Accounts ready =
       waiting_.Ready([this](Account account) REQUIRES(mutex_) { return MayTakeFreeSlot(account); });
-  if (busy_slots_.in_containers >= std::max<size_t>(bounds_.slots / 2, 1) && HasUser(ready)) {
+  if (busy_slots_.in_containers >= std::max<size_t>(bounds_.slots / 2, 1) && AnyIsUser(ready)) {
     std::erase_if(ready, std::mem_fn(&Account::IsContainers));
   }
   return ready;

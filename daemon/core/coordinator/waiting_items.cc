@@ -14,11 +14,6 @@ namespace {
 // becomes free within this time.
 constexpr std::chrono::milliseconds kRetryQueued{500};
 
-/// Returns whether any of the accounts is a user of the node.
-bool AnyIsUser(const std::vector<Account>& accounts) {
-  return !std::ranges::all_of(accounts, &Account::IsContainers);
-}
-
 /// Returns the place of the priority in a queue: the lowest rank goes first.
 uint64_t RankOf(BuildPriority priority) {
   switch (priority) {

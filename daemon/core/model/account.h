@@ -73,6 +73,11 @@ class Account {
   Way way_ = {};
 };
 
+/// Returns whether any of the accounts is not charged for users of containers.
+[[nodiscard]] inline bool AnyIsUser(std::span<const Account> accounts) {
+  return !std::ranges::all_of(accounts, &Account::IsContainers);
+}
+
 /// How much of a resource all accounts together hold now.
 struct HeldInAll {
   void Add(Account account, uint64_t amount) {
