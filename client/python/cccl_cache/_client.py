@@ -315,7 +315,7 @@ class Client:
             Seconds to wait. Default: 20 minutes.
         replace : bool
             Return the lease even if this user has deposited the contents, to make others in their place. Other callers get
-            the old contents until then. Ignored for a deposit of another user of the group.
+            the old contents until then. Ignored for a deposit of another user of the group or from another node.
 
         Returns
         -------

@@ -14,7 +14,8 @@ namespace {
 //   version  = u32                     2; a change of meaning bumps it
 //   key      = 32 bytes                the key of the deposit
 //   uid      = u32                     the user who stored it
-//   scope    = u8                      1: private to the uid `id`, 2: to the group `id`
+//   scope    = u8                      1: private to the uid `id`, 2: to the group `id`,
+//                                      3: to the group `id`, and fetched from another node
 //   id       = u32
 //   text                               the contents; the namespace
 //   fields   = 32 bytes                the digest of the fields
@@ -24,6 +25,13 @@ namespace {
 constexpr std::string_view kContentsMagic = "CCCLDEP\n";
 constexpr std::string_view kRecordMagic = "CCCLDPR\n";
 constexpr uint32_t kDepositVersion = 2;
+
+enum class StoredScope : uint8_t { kUser = 1, kGroup = 2, kFetched = 3 };
+
+StoredScope StoredScopeOf(const DepositRecord& record) {
+  if (record.scope.kind == DepositScope::Kind::kUser) return StoredScope::kUser;
+  return record.is_fetched ? StoredScope::kFetched : StoredScope::kGroup;
+}
 
 ByteWriter Begin(std::string_view magic, const Digest& key) {
   return ByteWriter().Bytes(magic).Put(kDepositVersion).Bytes(key.View());
@@ -75,7 +83,7 @@ DepositContents DecodeDepositContents(const Digest& key_asked, std::string_view 
 std::string EncodeDepositRecord(const DepositRecord& record) {
   return Seal(Begin(kRecordMagic, record.key)
                   .Put<uint32_t>(record.uid)
-                  .Put(record.scope.kind)
+                  .Put(StoredScopeOf(record))
                   .Put<uint32_t>(record.scope.id)
                   .Text(record.name_space)
                   .Bytes(record.fields.View())
@@ -88,11 +96,14 @@ std::optional<DepositRecord> DecodeDepositRecord(const Digest& key_asked, std::s
   const auto verified = Unseal(kRecordMagic, key_asked, bytes);
   if (!verified) return std::nullopt;
   ByteReader body(*verified);
+  const auto uid = body.Take<uint32_t>();
+  const StoredScope scope = body.TakeEnum(StoredScope::kUser, StoredScope::kFetched);
+  using Kind = DepositScope::Kind;
   DepositRecord record{
       .key = key_asked,
-      .uid = body.Take<uint32_t>(),
-      .scope = {body.TakeEnum(DepositScope::Kind::kUser, DepositScope::Kind::kGroup),
-                body.Take<uint32_t>()},
+      .uid = uid,
+      .scope = {scope == StoredScope::kUser ? Kind::kUser : Kind::kGroup, body.Take<uint32_t>()},
+      .is_fetched = scope == StoredScope::kFetched,
       .name_space = std::string(body.Text()),
       .fields = Digest{body.Sha256()},
       .size = body.Take<uint64_t>(),

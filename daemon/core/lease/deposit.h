@@ -28,6 +28,7 @@ struct DepositRecord {
   uid_t uid = 0;  ///< the user who stored it; its account is charged, and it may list and remove
                   ///< the deposit
   DepositScope scope;
+  bool is_fetched = false;  ///< for a group's: another node's, which `uid` has fetched and not made
   std::string name_space;
   Digest fields;  ///< digest of the fields by which the client names the deposit; unique in its
                   ///< namespace

@@ -39,10 +39,10 @@ std::optional<uint64_t> DepositIndex::Find(const Digest& key) const {
   return found == nullptr ? std::nullopt : std::optional(found->value.addition);
 }
 
-bool DepositIndex::IsOf(const Digest& key, uid_t uid) const {
+bool DepositIndex::IsMadeBy(const Digest& key, uid_t uid) const {
   const MutexLock lock(mutex_);
   const auto* const found = entries_.Find(key);
-  return found != nullptr && found->user == uid;
+  return found != nullptr && found->user == uid && !found->value.record.is_fetched;
 }
 
 std::optional<DepositRecord> DepositIndex::Use(const Digest& key, std::chrono::sys_seconds now) {

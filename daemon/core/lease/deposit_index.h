@@ -46,8 +46,8 @@ class DepositIndex {
   /// Returns the number that Add has given to this deposit; none if there is no deposit with this
   /// key. If the deposit is replaced, it gets another number.
   [[nodiscard]] std::optional<uint64_t> Find(const Digest& key) const;
-  /// Returns whether this user owns such a deposit.
-  [[nodiscard]] bool IsOf(const Digest& key, uid_t uid) const;
+  /// Returns whether this user has made such a deposit on this node.
+  [[nodiscard]] bool IsMadeBy(const Digest& key, uid_t uid) const;
   /// Marks the deposit as used now. The new time must be stored only once an hour: then the record
   /// is returned, and the caller must write it to the store. Otherwise, or if there is no such
   /// deposit, returns none.

@@ -231,7 +231,7 @@ void Deposits::TakeFromCluster(const Call& call, const LeaseGrant& grant,
                                const DepositContents& contents) {
   if (!table_.StartPublishing(call.waiter, grant.fence)) return;
   const DepositFound found{contents};
-  Keep(call.claim, found.contents);
+  Keep(call.claim, found.contents, /*is_fetched=*/true);
   Count(Counter::kDepositHits, call.account);
   parts_.statistics.Add(Counter::kRemoteDeposits);
   table_.Publish(call.waiter, found);
@@ -311,7 +311,7 @@ Deposits::Publication Deposits::Publish(WaiterId waiter, uint64_t fence, const D
         "the lease was lost: it is another caller's by now, and what was made under it is refused; "
         "acquire it again"};
   }
-  Keep(claim, made.contents);
+  Keep(claim, made.contents, /*is_fetched=*/false);
   const auto name = SharedNameOf(claim.scope, IdentityOf(claim));
   if (name && made.contents->size() <= options_.shared_bytes) {
     parts_.cluster->Share(*name, {.deposit = made.contents}, AccountOf(claim));
@@ -321,11 +321,12 @@ Deposits::Publication Deposits::Publish(WaiterId waiter, uint64_t fence, const D
   return Ok{};
 }
 
-void Deposits::Keep(const DepositClaim& claim, const DepositContents& contents) {
+void Deposits::Keep(const DepositClaim& claim, const DepositContents& contents, bool is_fetched) {
   const auto now = WallTime();
   const DepositRecord record{.key = claim.key,
                              .uid = claim.uid,
                              .scope = claim.scope,
+                             .is_fetched = is_fetched,
                              .name_space = claim.name_space,
                              .fields = claim.fields,
                              .size = contents->size(),

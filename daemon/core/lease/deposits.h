@@ -165,7 +165,7 @@ class Deposits {
   void Enter(const CallPtr& call);
   /// Returns whether the caller gets the lease although the deposit is there.
   [[nodiscard]] bool Replaces(const DepositClaim& claim) const {
-    return claim.replaces && index_.IsOf(claim.key, claim.uid);
+    return claim.replaces && index_.IsMadeBy(claim.key, claim.uid);
   }
   void Granted(const CallPtr& call, const LeaseGrant& grant);
   void GoWithout(const Call& call, const LeaseGrant& grant);
@@ -178,7 +178,8 @@ class Deposits {
   /// Returns the name of the deposit on all nodes. None if nodes do not share it.
   [[nodiscard]] std::optional<EntryName> SharedNameOf(const DepositScope& scope,
                                                       const Digest& identity) const;
-  void Keep(const DepositClaim& claim, const DepositContents& contents);
+  /// Stores the deposit, which the claim's user has made on this node, or else has fetched.
+  void Keep(const DepositClaim& claim, const DepositContents& contents, bool is_fetched);
   void Count(Counter counter, Account account);
   void TellNews(const Call& call, LeaseNews news);
   /// Records that the caller no longer waits for the disk. Returns false if it did not wait,

@@ -50,6 +50,13 @@ TEST_CASE("a decoded record of a deposit equals the encoded one") {
   CHECK(back->size == 7);
   CHECK(back->made == Record().made);
   CHECK(back->used == Record().used);
+  CHECK_FALSE(back->is_fetched);
+  DepositRecord fetched = Record();
+  fetched.is_fetched = true;
+  const auto other = DecodeDepositRecord(fetched.key, EncodeDepositRecord(fetched));
+  REQUIRE(other);
+  CHECK(other->scope == fetched.scope);
+  CHECK(other->is_fetched);
 }
 
 TEST_CASE("a deposit with another key, another length or a flipped bit is refused") {

@@ -432,6 +432,23 @@ TEST_CASE("a shared group's deposit is found on another node by the group's name
   CHECK(nodes.asked() == 1);
 }
 
+TEST_CASE("a caller can't replace a deposit that it has fetched from another node") {
+  testing::FakeCluster nodes;
+  DepositElsewhere(nodes, OfGroup(7, "a", 1), "bytes", {{7, "lab"}});
+  FakeDepositStore store;
+  const Deposits::Options options{.shared_groups = {{7, "lab"}}, .shared_bytes = kSharedBytes};
+  DepositClaim replacing = OfGroup(7, "a", 2);
+  replacing.replaces = true;
+  {
+    Scene scene(store, options, &nodes);
+    scene.deposits.Acquire(scene.deposits.NewSeat(), OfGroup(7, "a", 2), [](const LeaseNews&) {});
+    nodes.Tell(nodes.Last());
+    CHECK(scene.Ask(replacing) == "bytes");
+  }
+  // The store's record says it to the next run of the daemon.
+  CHECK(Scene(store, options, &nodes).Ask(replacing) == "bytes");
+}
+
 TEST_CASE("deposits of a user or an unshared group stay on the node, and cause no query") {
   testing::FakeCluster nodes;
   FakeDepositStore store;

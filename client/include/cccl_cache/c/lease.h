@@ -35,8 +35,8 @@ typedef struct cccl_cache_deposit_key {
   int32_t released_at_limit; /* non-zero: cccl_cache_acquire does not wait while the user holds as
                                 many leases as the daemon allows; `lease` is then released */
   int32_t replaces;          /* non-zero: cccl_cache_acquire returns the lease also if this user has
-                                deposited the contents, to replace them. Others get the old contents
-                                until the publication. */
+                                deposited the contents on this node, to replace them. Others get the
+                                old contents until the publication. */
 } cccl_cache_deposit_key;
 
 /* Returns the deposit, or the lease to make it: exactly one of `hit` and `lease` is set. While

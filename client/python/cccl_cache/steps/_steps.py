@@ -121,7 +121,8 @@ class Steps:
             As in `make`.
         replace : bool
             Return the right to make another value in place of one that this user has deposited, for a value that this
-            program can't use. Others get the old value until `Step.put`. Ignored for a value of another user of the group.
+            program can't use. Others get the old value until `Step.put`. Ignored for a value of another user of the
+            group or from another node.
 
         Returns
         -------
