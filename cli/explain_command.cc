@@ -153,21 +153,26 @@ std::string WrongQuestion(const std::string& given) {
 }
 
 /// Returns an explanation of the key, or of its first digits, if it is that of a deposit of this
-/// user. None otherwise.
+/// user, or of several. None otherwise.
 std::optional<Explanation> OfDeposit(Client& client, const std::string& key) {
   const Expected<DepositList> deposits = client.ListDeposits();
   if (!deposits.ok()) return std::nullopt;
+  std::optional<Explanation> explanation;
   for (size_t i = 0; i < deposits->size(); ++i) {
     const cccl_cache_deposit_info deposit = (*deposits)[i];
     if (!View(deposit.key).starts_with(key)) continue;
+    if (explanation) {
+      explanation->reason = "several of yours have keys that begin with these digits";
+      return explanation;
+    }
     const std::string group =
         deposit.is_group == 0 ? "" : ", for group " + std::to_string(deposit.gid);
-    return Explanation{.verdict = "deposit",
-                       .reason = "it is yours" + group + ", of the namespace " +
-                                 Printable(View(deposit.name_space)) + ", made at " +
-                                 LocalTime(deposit.made_at, "%F %T")};
+    explanation = Explanation{.verdict = "deposit",
+                              .reason = "it is yours" + group + ", of the namespace " +
+                                        Printable(View(deposit.name_space)) + ", made at " +
+                                        LocalTime(deposit.made_at, "%F %T")};
   }
-  return std::nullopt;
+  return explanation;
 }
 
 int Run(const std::string& key, const CommonOptions& common) {

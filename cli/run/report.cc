@@ -55,16 +55,19 @@ void Add(const Counts& counts, RunCounts* sum) {
   for (size_t i = 0; i < sum->forwarded.size(); ++i) sum->forwarded[i] += counts.forwarded[i];
 }
 
+/// The processes of a run by their pid and RunCounts::step_of: the kernel gives a pid again.
+using Processes = std::map<std::pair<int, int>, RunCounts>;
+
 /// Adds the counts in a file to those of its process. Ignores a file that the process has not fully
 /// written, and a file of another version.
-void AddFile(const fs::path& path, std::map<int, RunCounts>* processes) {
+void AddFile(const fs::path& path, Processes* processes) {
   alignas(ProcessCounts) char bytes[sizeof(ProcessCounts)];
   std::ifstream file(path, std::ios::binary);
   if (!file.read(bytes, sizeof(bytes))) return;
   const auto& read = *reinterpret_cast<const ProcessCounts*>(bytes);
   if (read.version != ProcessCounts::kVersion || read.calls == 0) return;
   // One process may have several files, one for each stand-in library in it.
-  RunCounts& process = (*processes)[read.pid];
+  RunCounts& process = (*processes)[{read.pid, read.step_of}];
   process.pid = read.pid;
   process.program = TextOf(read.program);
   process.step_of = read.step_of;
@@ -257,20 +260,21 @@ RunReport::~RunReport() {
 }
 
 std::vector<RunCounts> RunReport::Read(const Advisor& advisor) const {
-  std::map<int, RunCounts> processes;
+  Processes processes;
   std::map<std::string, std::string> told;  // advice by the path of the unknown library
   std::error_code error;
   for (const fs::directory_entry& each : fs::directory_iterator(directory_, error)) {
     AddFile(each.path(), &processes);
   }
   std::vector<RunCounts> list;
-  for (auto& [pid, counts] : processes) {
+  for (auto& [name, counts] : processes) {
     if (counts.refusal.empty() && !counts.unknown_library.empty()) {
       std::string& text = told[counts.unknown_library];
       if (text.empty()) text = advisor.unknown_library(counts.unknown_library);
       counts.refusal = text;
     }
-    if (!processes.contains(counts.step_of)) counts.step_of = 0;
+    const auto run = processes.lower_bound({counts.step_of, 0});
+    if (run == processes.end() || run->first.first != counts.step_of) counts.step_of = 0;
     list.push_back(std::move(counts));
   }
   return list;

@@ -40,6 +40,17 @@ TEST_CASE("explain names the namespace and the owner of a deposit, which it does
   CHECK(Has(RunCommand({"explain", std::string(64, 'b')}).output, "no build of yours"));
 }
 
+TEST_CASE("explain says that several deposits have the first digits of a key") {
+  const FreshLibrary fresh;
+  Library().verdict = "unknown-key";
+  const std::string other = std::string(63, 'a') + "b";
+  Library().deposits = {{kKey, "one", std::nullopt, 5}, {other, "two", std::nullopt, 5}};
+  const std::string both = RunCommand({"explain", kKey.substr(0, 8)}).output;
+  CHECK(Has(both, "several of yours"));
+  CHECK_FALSE(Has(both, "of the namespace"));
+  CHECK(Has(RunCommand({"explain", other}).output, "of the namespace two"));
+}
+
 TEST_CASE("explain sends the first digits of a key to the daemon") {
   const FreshLibrary fresh;
   CHECK(RunCommand({"explain", "00ff00ff"}).exit_code == 0);
