@@ -4,7 +4,8 @@
 
 "compile FILE NUMBER [OPTIONS]": the digest of the object of the kernel in this file, or the error's name.
 "gated FILE NUMBER GATE": the same, but the compile waits for a line from this FIFO, and fails if it is "fail".
-"damaged FILE NUMBER": deposits a damaged module. "hooked FILE NUMBER": compiles with a hook that adds a function. "status": the counts of the plug-in.
+"damaged FILE NUMBER": deposits a damaged module. "unpacked FILE NUMBER GATE": as "gated", with a module that can't be packed.
+"odd FILE NUMBER": compiles with a field of an unknown type. "hooked FILE NUMBER": compiles with a hook that adds a function. "status": the counts of the plug-in.
 
 Each compile appends a line to $COMPILED.
 """
@@ -91,13 +92,34 @@ def damaged(file, number):
         Step.put = put
 
 
+def unpacked(file, number, path):
+    from cutlass.base_dsl.jit_executor import JitCompiledFunction
+
+    JitCompiledFunction.ir_module = property(lambda self: self.packed, lambda self, module: None)
+    try:
+        return gated(file, number, path)
+    finally:
+        del JitCompiledFunction.ir_module
+
+
+def odd(file, number):
+    from cccl_cache.cute import _hooks
+
+    fields_of = _hooks.fields_of
+    _hooks.fields_of = lambda *given: {"odd": []}
+    try:
+        return compile(file, number)
+    finally:
+        _hooks.fields_of = fields_of
+
+
 def status():
     from cccl_cache import cute as plugin
 
     return plugin.status()
 
 
-COMMANDS = {"compile": compile, "gated": gated, "hooked": hooked, "damaged": damaged, "status": status}
+COMMANDS = {"compile": compile, "gated": gated, "hooked": hooked, "damaged": damaged, "unpacked": unpacked, "odd": odd, "status": status}
 print(json.dumps("ready"), file=answers, flush=True)
 for line in sys.stdin:
     command, *given = line.split()

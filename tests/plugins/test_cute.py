@@ -168,9 +168,11 @@ def test_an_edited_kernel_is_compiled(node, four, name, change):
 def test_other_options_are_another_compile(node, four):
     made = {four[0].ask("compile", node.file, 9)}
     for option in ("--opt-level=1", "--enable-assertions", "--gpu-arch=sm_100a", "--ptxas-options=-O1"):
-        assert changes(four[0], "compile", node.file, 9, option)[1] == {"made": 1, "published": 1}, option
-        assert changes(four[1], "compile", node.file, 9, option)[1] == {"hits": 1}, option
-    assert made
+        other, outcome = changes(four[0], "compile", node.file, 9, option)
+        assert outcome == {"made": 1, "published": 1}, option
+        assert changes(four[1], "compile", node.file, 9, option) == (other, {"hits": 1}), option
+        made.add(other)
+    assert len(made) > 1
 
 
 def test_lines_matter_with_line_information(node, four):
@@ -200,11 +202,40 @@ def test_other_variables_of_the_package_are_another_compile(node, four, environm
     other.end()
 
 
-def test_a_module_that_can_not_be_loaded_is_replaced(node, four):
+def test_a_field_of_an_unknown_type_leaves_the_compile_to_the_package(node, four):
+    before = four[0].ask("status")["not_cached"]
+    answer, outcome = changes(four[0], "odd", node.file, 15)
+    assert (len(answer), outcome) == (64, {})
+    assert len(set(four[0].ask("status")["not_cached"]) - set(before)) == 1
+
+
+def test_a_module_that_can_not_be_loaded_is_replaced_once(node, four):
     made = four[0].ask("damaged", node.file, 13)
-    assert four[3].ask("compile", node.file, 13) == made
-    assert len(four[3].ask("status")["errors"]) == 1
+    before, gate = node.compiled(), node.gate("replaced")
+    four[1].tell("gated", node.file, 13, gate)
+    wait_for(lambda: node.compiled() == before + 1, "a compile that runs")
+    for process in four[2:]:
+        process.tell("compile", node.file, 13)
+    wait_for_waiters(node.daemon, 2)
+    pathlib.Path(gate).write_text("go")
+    assert [process.hear() for process in four[1:]] == [made] * 3
+    assert [len(process.ask("status")["errors"]) for process in four[1:]] == [1] * 3
+    assert node.compiled() == before + 1
     assert changes(four[0], "compile", node.file, 13) == (made, {"hits": 1})
+
+
+def test_a_module_that_can_not_be_packed_releases_waiting_processes(node, four):
+    before, gate = node.compiled(), node.gate("unpacked")
+    released = [process.ask("status")["released"] for process in four[1:3]]
+    four[0].tell("unpacked", node.file, 16, gate)
+    wait_for(lambda: node.compiled() == before + 1, "a compile that runs")
+    for process in four[1:3]:
+        process.tell("compile", node.file, 16)
+    wait_for_waiters(node.daemon, 2)
+    pathlib.Path(gate).write_text("go")
+    assert len({process.hear() for process in four[1:3]}) == 1
+    four[0].hear()
+    assert [process.ask("status")["released"] for process in four[1:3]] == [each + 1 for each in released]
 
 
 def run(node, code, **environment):
@@ -222,7 +253,11 @@ def test_the_guides_example_runs_unchanged(node):
     assert "'made': 1" in first and "'hits': 1" in second and "'made'" not in second
 
 
-def test_a_release_that_differs_is_left_alone_and_the_reason_is_told(monkeypatch):
+def test_a_release_that_differs_is_left_alone_and_the_reason_is_told(node, monkeypatch):
+    line = "import sys, cccl_cache.cute as plugin; print(plugin.switch.told(), 'cutlass' in sys.modules)"
+    assert run(node, line, CCCL_CACHE="0").startswith("off until cccl_cache.cute.install()")
+    on = run(node, line)
+    assert on.startswith("on at the import of cutlass, if ") and on.endswith("(CCCL_CACHE_CUTE) False\n")
     assert _release.served_release().startswith("nvidia-cutlass-dsl ")
     assert cccl_cache.cute.switch.told().startswith("off until cccl_cache.cute.install() is called or CCCL_CACHE_CUTE=1 is set")
     from cutlass.base_dsl import compile_backend
@@ -237,6 +272,11 @@ def test_a_release_that_differs_is_left_alone_and_the_reason_is_told(monkeypatch
     monkeypatch.setattr(_release, "_INPUTS", _release._INPUTS - {"pipeline"})
     assert not cccl_cache.cute.install()
     assert cccl_cache.cute.status()["why_off"].endswith("CompileContext has other fields: pipeline")
+    from cutlass.base_dsl.jit_executor import JitCompiledFunction
+
+    monkeypatch.setattr(JitCompiledFunction, "__init__", lambda self, module: None)
+    assert not cccl_cache.cute.install()
+    assert cccl_cache.cute.status()["why_off"].endswith("JitCompiledFunction has no ir_module")
 
 
 def test_the_change_is_undone():

@@ -237,6 +237,7 @@ def test_another_cache_manager_stays_in_place(node):
     line = "import cccl_cache.triton; print(cccl_cache.triton.switch.told())"
     assert python(node, line, TRITON_CACHE_MANAGER=other) == f"off: TRITON_CACHE_MANAGER is {other}".split()
     assert python(node, line)[:2] == ["off", "until"]
+    assert python(node, line + "; import sys; assert 'triton' not in sys.modules", CCCL_CACHE="1")[:2] == ["on", "at"]
     assert python(node, line, TRITON_CACHE_MANAGER="cccl_cache.triton:CacheManager")[-2:] == ["triton", triton.__version__]
 
 

@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import functools
+import os
+import sys
 import threading
 from importlib import metadata
 from typing import Any, Callable, Optional, Protocol
@@ -51,15 +53,33 @@ class NotServed(Exception):
     """The package can't be served. The text has the reason."""
 
 
-def tested_release(package: str, tested: tuple[str, ...]) -> str:
-    """Returns the installed release of a package. Raises NotServed if it is not among the tested releases."""
+def installed_release(package: str) -> str:
+    """Returns the installed release of a package. Raises NotServed if there is none."""
     try:
-        release = metadata.version(package)
+        return metadata.version(package)
     except metadata.PackageNotFoundError:
         raise NotServed(f"{package} is not installed") from None
+
+
+def tested_release(package: str, tested: tuple[str, ...]) -> str:
+    """Returns the installed release of a package. Raises NotServed if it is not among the tested releases."""
+    release = installed_release(package)
     if release not in tested:
         raise NotServed(f"{package} {release} was not tested with it; {', '.join(tested)} were")
     return release
+
+
+def capable_release(package: str, find_difference: Callable[[], str]) -> str:
+    """Returns a package with its release, whatever its number. Raises NotServed if `find_difference` returns what the
+    package lacks, or raises an error."""
+    release = installed_release(package)
+    try:
+        differs = find_difference()
+    except Exception as error:  # a foreign package may raise any error
+        differs = f"{type(error).__name__}: {error}"
+    if differs:
+        raise NotServed(f"{package} {release} differs from what is served: {differs}")
+    return f"{package} {release}"
 
 
 class Switch:
@@ -67,13 +87,16 @@ class Switch:
 
     `serves` is the name of the served package ("cuda.compute"). `variable` is the environment variable that turns the
     plug-in on at import. `find` returns the package with its release ("cuda-cccl 1.2.1") or raises NotServed.
+    `find_unimported` does the same by the package's metadata alone: `told` calls it while `module` is not imported.
     """
 
-    def __init__(self, serves: str, variable: str, find: Callable[[], str], report: Report):
+    def __init__(self, serves: str, variable: str, find: Callable[[], str], report: Report, *, module: Optional[str] = None,
+                 find_unimported: Optional[Callable[[], str]] = None):
         self.report = report
         self._serves = serves
         self._variable = variable
         self._find = find
+        self._module, self._find_unimported = module, find_unimported
         self._lock = threading.Lock()
         self._hooks: Optional[Hooks] = None
         self._why_off: Optional[str] = "install() was not called"
@@ -108,14 +131,17 @@ class Switch:
 
     def told(self) -> str:
         """Returns a line that says whether the plug-in is on in this environment, and how to turn it on."""
+        unimported = self._find_unimported if self._module not in sys.modules else None
         try:
-            release = self._find()
+            release = (unimported or self._find)()
         except NotServed as reason:
             return f"off: {reason}"
         except Exception as error:  # a foreign package may raise any error
             return f"off: {error}"
         if self._hooks is not None:
             return f"on, for {release} ({self._variable})"
+        if unimported and os.environ.get(self._variable, os.environ.get("CCCL_CACHE", "0")) not in ("", "0"):
+            return f"on at the import of {self._module}, if the release has what is needed: {release} ({self._variable})"
         return f"off until {self.report.logger.name}.install() is called or {self._variable}=1 is set, for {release}"
 
 

@@ -16,14 +16,15 @@ from __future__ import annotations
 from typing import Any
 
 from .._plugin.leases import Settings
-from .._plugin.switch import Hooks, Switch, installer
+from .._plugin.switch import Hooks, Switch, installed_release, installer
 from ..steps._steps import report_of
-from ._release import served_release
+from ._release import PACKAGE, served_release
 
 __all__ = ["install", "status", "uninstall"]
 
 NAMESPACE = "cute"
-switch = Switch("CuTe DSL", "CCCL_CACHE_CUTE", served_release, report_of(NAMESPACE, __name__))
+switch = Switch("CuTe DSL", "CCCL_CACHE_CUTE", served_release, report_of(NAMESPACE, __name__), module="cutlass",
+                find_unimported=lambda: f"{PACKAGE} {installed_release(PACKAGE)}")
 
 
 def _make_hooks(settings: Settings, release: str) -> Hooks:

@@ -13,7 +13,7 @@ import functools
 import io
 from typing import Any, Callable, NamedTuple, Optional
 
-from .._plugin.canonical import Refused
+from .._plugin.canonical import Refused, digest
 from .._plugin.leases import Settings
 from .._plugin.report import Report
 from .._plugin.switch import Patches
@@ -28,7 +28,7 @@ class _Compile(NamedTuple):
     run: Callable[[Any], Any]
     state: Any
     name: str
-    fields: dict[str, Any]
+    fields: dict[str, str]
     provider: Any
     hook: Any
 
@@ -66,28 +66,34 @@ class CuteHooks:
 
         return _build_compiled_function
 
-    def _described(self, backend: Any, ctx: Any, arch: str) -> Optional[tuple[dict[str, Any], Any, Any]]:
+    def _described(self, backend: Any, ctx: Any, arch: str) -> Optional[tuple[dict[str, str], Any, Any]]:
         """Returns the fields of a compile, CuTe DSL's compiler and its hook. None if the compile must be left to CuTe DSL."""
         try:
             provider = backend._dsl.compiler_provider
-            return fields_of(backend, ctx, arch), provider, provider._post_compile_hook
+            # Refuses a field of an unknown type here, where the step would raise an error.
+            fields = {"compile": digest(tuple(sorted(fields_of(backend, ctx, arch).items())))}
+            return fields, provider, provider._post_compile_hook
         except Refused as reason:
             self._report.not_cached(ctx.function_name, str(reason))
         except Exception as error:
             self._report.error(ctx.function_name, error)
         return None
 
-    def _make(self, compile: _Compile, replace: bool = False) -> Any:
-        with self._steps.get(compile.fields, replace=replace) as step:
-            if step.value is not None and not replace:
+    def _make(self, compile: _Compile, damaged: Optional[bytes] = None) -> Any:
+        with self._steps.get(compile.fields, replace=damaged is not None) as step:
+            if step.value is not None and step.value != damaged:
                 try:
                     return compile.run(_found(step.value, compile))
-                except Exception as error:  # the next module takes its place
+                except Exception as error:
                     self._report.error(compile.name, error)
-                    return self._make(compile, replace=True)
+                    if damaged is None:  # the next module takes its place
+                        return self._make(compile, step.value)
             made, packed = self._compiled(compile)
-            if packed is not None and step.value is None:
-                step.put(packed)
+            if step.value is None:
+                if packed is not None:
+                    step.put(packed)
+                else:
+                    step.fail()
             return made
 
     def _compiled(self, compile: _Compile) -> tuple[Any, Optional[bytes]]:
@@ -96,22 +102,22 @@ class CuteHooks:
 
         if compile.hook is None:
             made = compile.run(compile.state)
-            return made, self._packed(made.ir_module, compile.name)
+            return made, self._packed(lambda: made.ir_module, compile.name)
         packed: list[Optional[bytes]] = []
 
         def pack_first(module: Any) -> None:
             if module is compile.state.module:  # and not that of another thread
-                packed.append(self._packed(module, compile.name))
+                packed.append(self._packed(lambda: module, compile.name))
             compile.hook(module)
 
         with PostCompileHookContext(compile.provider, pack_first):
             made = compile.run(compile.state)
         return made, packed[0] if packed else None
 
-    def _packed(self, module: Any, name: str) -> Optional[bytes]:
+    def _packed(self, module: Callable[[], Any], name: str) -> Optional[bytes]:
         try:
             packed = io.BytesIO()
-            module.operation.write_bytecode(packed)
+            module().operation.write_bytecode(packed)
             return packed.getvalue()
         except Exception as error:
             self._report.error(name, error)

@@ -7,10 +7,9 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import inspect
-from importlib import metadata
 from typing import Any
 
-from .._plugin.switch import NotServed
+from .._plugin.switch import capable_release
 
 PACKAGE = "nvidia-cutlass-dsl"
 _BACKEND = "cutlass.base_dsl.compile_backend"
@@ -28,21 +27,17 @@ _FUNCTIONS = {
     ("cutlass.base_dsl.compiler", "CompileOptions.to_str"): ["self"],
     ("cutlass.base_dsl.compiler", "PostCompileHookContext.__init__"): ["self", "compiler", "hook"],
 }
+# Attributes of objects, by the class whose `__init__` sets them.
+_ATTRIBUTES = {
+    ("cutlass.base_dsl.compiler", "Compiler"): "_post_compile_hook",
+    ("cutlass.base_dsl.dsl", "BaseDSL"): "compiler_provider",
+    ("cutlass.base_dsl.jit_executor", "JitCompiledFunction"): "ir_module",
+}
 
 
 def served_release() -> str:
-    """Returns the package with its release. Raises NotServed."""
-    try:
-        release = metadata.version(PACKAGE)
-    except metadata.PackageNotFoundError:
-        raise NotServed(f"{PACKAGE} is not installed") from None
-    try:
-        differs = _difference()
-    except Exception as error:  # a foreign package may raise any error
-        differs = f"{type(error).__name__}: {error}"
-    if differs:
-        raise NotServed(f"{PACKAGE} {release} differs from what is served: {differs}")
-    return f"{PACKAGE} {release}"
+    """Returns the package with its release. Imports CuTe DSL. Raises NotServed."""
+    return capable_release(PACKAGE, _difference)
 
 
 def _difference() -> str:
@@ -53,6 +48,10 @@ def _difference() -> str:
             found = getattr(found, part, None)
         if found is None or list(inspect.signature(found).parameters) != parameters:
             return f"{module} has no {name}({', '.join(parameters)})"
+    for (module, name), attribute in _ATTRIBUTES.items():
+        made = inspect.unwrap(getattr(importlib.import_module(module), name).__init__)
+        if attribute not in made.__code__.co_names:
+            return f"{name} has no {attribute}"
     backend = importlib.import_module(_BACKEND)
     for name, wanted in (("CompileContext", _INPUTS), ("CompileCacheState", {"module", "cache_hit", "load_from_file_cache"})):
         fields = {field.name for field in dataclasses.fields(getattr(backend, name))}

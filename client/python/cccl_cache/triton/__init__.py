@@ -18,10 +18,10 @@ from __future__ import annotations
 
 import functools
 import os
-from typing import Any
+from typing import Any, Callable
 
 from .._plugin.report import Report
-from .._plugin.switch import NotServed, Switch
+from .._plugin.switch import NotServed, Switch, installed_release
 from ._release import served_release
 
 __all__ = ["install", "status", "uninstall"]  # and CacheManager, which needs Triton
@@ -42,14 +42,15 @@ class _Hooks:
             del os.environ[VARIABLE]
 
 
-def _find() -> str:
+def _find(find: Callable[[], str] = served_release) -> str:
     other = os.environ.get(VARIABLE, _NAME)
     if other != _NAME:
         raise NotServed(f"{VARIABLE} is {other}")
-    return served_release()
+    return find()
 
 
-switch = Switch("triton", "CCCL_CACHE_TRITON", _find, Report(__name__, _OUTCOMES))
+switch = Switch("triton", "CCCL_CACHE_TRITON", _find, Report(__name__, _OUTCOMES), module="triton",
+                find_unimported=lambda: _find(lambda: f"triton {installed_release('triton')}"))
 
 
 def install() -> bool:

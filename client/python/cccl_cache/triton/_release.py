@@ -9,10 +9,9 @@ import importlib
 import inspect
 import re
 import textwrap
-from importlib import metadata
 from typing import Any, Iterator
 
-from .._plugin.switch import NotServed
+from .._plugin.switch import capable_release
 
 _METHODS = {
     "__init__": ["self", "key", "override", "dump"],
@@ -40,17 +39,7 @@ _KNOWN = [re.compile(pattern) for pattern in (
 
 def served_release() -> str:
     """Returns the package with its release. Imports Triton. Raises NotServed."""
-    try:
-        release = metadata.version("triton")
-    except metadata.PackageNotFoundError:
-        raise NotServed("triton is not installed") from None
-    try:
-        differs = _difference()
-    except Exception as error:  # a foreign package may raise any error
-        differs = f"{type(error).__name__}: {error}"
-    if differs:
-        raise NotServed(f"triton {release} differs from what is served: {differs}")
-    return f"triton {release}"
+    return capable_release("triton", _difference)
 
 
 def _difference() -> str:
