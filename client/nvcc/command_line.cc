@@ -83,6 +83,10 @@ constexpr std::string_view kLeftOut =
     "--tile-preview -tile-preview --tilebc -tilebc --tilecubin -tilecubin --tilefatbin -tilefatbin "
     "--tileiras-options -Xtileiras --time -time --verbose -v --verbose2 -v2 --version -V ";
 
+/// Of these, the options with which nvcc prints something and compiles nothing.
+constexpr std::string_view kQuestions =
+    " --dryrun -dryrun --help -h --list-gpu-arch -arch-ls --list-gpu-code -code-ls --version -V ";
+
 constexpr std::string_view kRelocatable =
     " --device-c -dc --device-w -dw --extensible-whole-program -ewp ";
 
@@ -160,6 +164,9 @@ class Reader {
   /// Returns the step that the words make, once all of them were read.
   std::variant<Step, Refusal> Finish();
 
+  /// Returns whether Read() ended at an option with which nvcc compiles nothing.
+  [[nodiscard]] bool is_question() const { return is_question_; }
+
   void Keep(std::string_view word) { step_.read_words.append(word).push_back('\0'); }
 
  private:
@@ -177,6 +184,7 @@ class Reader {
   bool two_phases_ = false;
   bool lists_dependencies_ = false;
   bool forwards_unknown_ = false;
+  bool is_question_ = false;
   std::string unknown_;  ///< the first unknown option, which the host compiler may get
 };
 
@@ -191,7 +199,10 @@ std::string Reader::Read(const Words& words, bool from_file) {
     const size_t equals = word.find('=');
     const std::string name = word.substr(0, equals);
     std::string value;
-    if (Has(kLeftOut, name)) return word;
+    if (Has(kLeftOut, name)) {
+      is_question_ = Has(kQuestions, word);
+      return word;
+    }
     if (Has(kRelocatable, word)) step_.links_device_code = true;
     if (Has(kFlags, word)) {
       if (word.starts_with("-forward-unknown") || word.starts_with("--forward-unknown")) {
@@ -307,10 +318,6 @@ std::variant<Step, Refusal> Reader::Finish() {
   return std::move(step_);
 }
 
-/// Options with which nvcc prints something and compiles nothing.
-constexpr std::string_view kQuestions =
-    " --dryrun -dryrun --help -h --list-gpu-arch -arch-ls --list-gpu-code -code-ls --version -V ";
-
 }  // namespace
 
 bool DependsOnMore(std::string_view text) {
@@ -328,8 +335,10 @@ bool DependsOnMore(std::string_view text) {
 }
 
 bool IsQuestion(const Words& words) {
-  return words.size() < 2 ||
-         std::ranges::any_of(words, [](const std::string& word) { return Has(kQuestions, word); });
+  if (words.size() < 2) return true;
+  Reader reader;
+  static_cast<void>(reader.Read(Words(words.begin() + 1, words.end())));
+  return reader.is_question();
 }
 
 std::variant<Step, Refusal> ReadStep(const Words& words, std::string_view front,

@@ -47,7 +47,8 @@ struct Refusal {
 /// result depend on more than files.
 [[nodiscard]] bool DependsOnMore(std::string_view text);
 
-/// Returns whether nvcc compiles nothing with this command line, but answers a question.
+/// Returns whether nvcc compiles nothing with this command line, but answers a question. False if a
+/// word before the question is refused. Reads response files.
 [[nodiscard]] bool IsQuestion(const standin::Words& words);
 
 /// Returns the fresh directory of the step's source. `working` is the working directory. None if a

@@ -27,12 +27,12 @@
 #include "client/interpose/group.h"
 #include "client/interpose/report.h"
 #include "client/interpose/wait.h"
+#include "client/nvcc/choice.h"
 #include "client/nvcc/closure.h"
 #include "client/nvcc/command.h"
 #include "client/nvcc/command_line.h"
 #include "client/nvcc/environment.h"
 #include "client/nvcc/kept_step.h"
-#include "client/nvcc/series.h"
 #include "client/nvcc/trace.h"
 #include "client/standin/fresh_directory.h"
 #include "client/standin/kept_run.h"
@@ -61,8 +61,8 @@ using cccl_cache::interpose::Counts;
 using cccl_cache::interpose::CountUncacheable;
 using cccl_cache::interpose::Reason;
 using cccl_cache::interpose::RunGroup;
-using cccl_cache::interpose::RunWait;
 using cccl_cache::interpose::RunWaitEnd;
+using cccl_cache::interpose::WaitForEqualRun;
 using cccl_cache::standin::Ending;
 using cccl_cache::standin::FitsEveryRun;
 using cccl_cache::standin::FreshDirectory;
@@ -304,7 +304,7 @@ std::optional<Served> ServeOf(const std::string& group, Client* client, const Re
                               Clock::time_point begin) {
   // Waiting for a run that is not kept either would be in vain.
   const bool unkept = facts.Age(command.UnkeptFact()).has_value();
-  const auto most = unkept ? std::chrono::milliseconds(0) : RunWait().value_or(kLeaseLimit);
+  const auto most = unkept ? std::chrono::milliseconds(0) : WaitForEqualRun().value_or(kLeaseLimit);
   Choice choice = Choose(client, command, group, facts, begin + most);
   if (auto* hit = std::get_if<Hit>(&choice)) return Replay(command, std::move(hit->kept), begin);
   if (auto* vacancy = std::get_if<Vacancy>(&choice)) {
@@ -321,7 +321,7 @@ std::optional<Served> ServeOf(const std::string& group, Client* client, const Re
   if (std::holds_alternative<Full>(choice)) return std::nullopt;
   const Reason why = std::get<Reason>(choice);
   if (why != Reason::kTooSlow) return why;
-  if (!unkept) return RunWait() ? why : Reason::kSilent;
+  if (!unkept) return WaitForEqualRun() ? why : Reason::kSilent;
   cccl_cache::interpose::KeepRefusal("nvcc: an equal run is under way, and was not kept before");
   return Reason::kNotServed;
 }
@@ -403,7 +403,7 @@ int main(int count, char** arguments) {
   tool = tool->AsCalled(started);
   if (cccl_cache::standin::StandardDescriptorsOpen() && tool->Look()) {
     const Words words(arguments, arguments + count);
-    // It would be the first refusal in the report.
+    // A question is not counted: its refusal would be the first one in the report.
     if (!IsQuestion(words)) {
       ServeCounted(*tool, started, cccl_cache::standin::FactsOfThisUser(), words, arguments);
     }

@@ -256,7 +256,7 @@ std::optional<RealTool> Whole(const RealTool& tool, const Words& words, ToolRun*
 /// Returns why a run is left to the tool. `is_known`: its command line is known, its files are not.
 std::string WhyLeft(const Tool& tool, bool is_known) {
   if (!is_known) return "an option or a file that is not known";
-  return tool.drives ? "of host compilers, only GCC is served"
+  return tool.drives ? "its commands are not known; only those of GCC are"
                      : "a file of its installation is not known";
 }
 

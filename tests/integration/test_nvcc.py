@@ -232,6 +232,17 @@ def test_a_killed_run_leaves_its_place_to_the_next_one(toolkit, daemon):
     assert toolkit.how(*words) == "hit"
 
 
+def test_a_run_below_another_run_does_not_wait_for_an_equal_one(toolkit):
+    """Such as one that a host compiler starts: the run above it holds a lease."""
+    words = [*toolkit.words, *toolkit.gate()]
+    processes = [toolkit.start(*words)]
+    wait_for(toolkit.stopped, "a run of nvcc")
+    processes.append(toolkit.start(*words, CCCL_CACHE_STEP_OF="1"))
+    wait_for(lambda: len(toolkit.stopped()) == 2, "two runs of nvcc at once")
+    toolkit.passed()
+    assert [ended(process).status for process in processes] == [0] * 2
+
+
 @pytest.mark.parametrize("change", ["another text", "the same text", "a new header", "another directory"])
 def test_a_run_whose_inputs_change_meanwhile_is_not_kept(toolkit, daemon, change):
     second = toolkit.work / "second"

@@ -162,6 +162,13 @@ TEST_CASE("a question about nvcc is told from a compile") {
   CHECK_FALSE(IsQuestion({"nvcc", "a.cu"}));
 }
 
+TEST_CASE("a question to another program, as the value of an option, is a compile") {
+  CHECK_FALSE(IsQuestion({"nvcc", "-shared", "-Xlinker", "-h", "-Xlinker", "libx.so", "a.cu"}));
+  CHECK_FALSE(IsQuestion({"nvcc", "-c", "-Xcompiler", "--version", "a.cu"}));
+  CHECK_FALSE(IsQuestion({"nvcc", "-c", "-Xptxas", "-V", "a.cu"}));
+  CHECK(Serves("-shared -Xlinker -h -Xlinker libx.so a.cu"));
+}
+
 TEST_CASE("relocatable device code is known by its options") {
   const auto relocatable = [](const std::string& line) {
     return std::get<Step>(Read(line)).links_device_code;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/nvcc/series.h"
+#include "client/nvcc/choice.h"
 
 #include <atomic>
 #include <catch2/catch.hpp>
@@ -14,7 +14,7 @@
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/client/stand_in_daemon.h"
 
-namespace cccl_cache::nvcc::series_test {
+namespace cccl_cache::nvcc::choice_test {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -144,4 +144,4 @@ TEST_CASE("a run in a fresh directory needs its own name if a result depends on 
 }
 
 }  // namespace
-}  // namespace cccl_cache::nvcc::series_test
+}  // namespace cccl_cache::nvcc::choice_test

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "client/nvcc/series.h"
+#include "client/nvcc/choice.h"
 
 #include <algorithm>
 #include <optional>
