@@ -93,13 +93,14 @@ def damaged(file, number):
 
 
 def unpacked(file, number, path):
-    from cutlass.base_dsl.jit_executor import JitCompiledFunction
+    from cccl_cache.cute._hooks import CuteHooks
 
-    JitCompiledFunction.ir_module = property(lambda self: self.packed, lambda self, module: None)
+    packed = CuteHooks._packed
+    CuteHooks._packed = lambda hooks, module, name: packed(hooks, lambda: object().ir_module, name)
     try:
         return gated(file, number, path)
     finally:
-        del JitCompiledFunction.ir_module
+        CuteHooks._packed = packed
 
 
 def odd(file, number):
