@@ -17,18 +17,20 @@
 namespace cccl_cache::nvcc {
 namespace {
 
-/// Returns whether the path is a link to a file that is not there.
-bool LeadsNowhere(const std::string& path) {
+/// Returns whether the assembler and the linker write to this path without removing it first: if it
+/// is an empty file, or leads to one or to none.
+bool IsWrittenInPlace(const std::string& path) {
   struct stat status;
-  return lstat(path.c_str(), &status) == 0 && stat(path.c_str(), &status) != 0;
+  if (lstat(path.c_str(), &status) != 0) return false;
+  return stat(path.c_str(), &status) != 0 || (S_ISREG(status.st_mode) && status.st_size == 0);
 }
 
-/// Writes a file as nvcc's programs do: a replaced file or link is removed first, but for a link to
-/// a file that is not there. A new file gets the mode that the umask allows.
+/// Writes a file as nvcc's programs do: a replaced file or link is removed first, but for those
+/// that they write in place. A new file gets the mode that the umask allows.
 bool Write(const Product& product, bool replaced) {
   if (!MayMakeFile(product.contents.size())) return false;
   const mode_t mode = product.executable ? 0777 : 0666;
-  if (!replaced || LeadsNowhere(product.path)) {
+  if (!replaced || IsWrittenInPlace(product.path)) {
     const FileDescriptor file(
         open(product.path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
     return file.valid() && WriteAll(file.get(), product.contents);

@@ -42,8 +42,10 @@ constexpr std::string_view kBlanks = " \t";
 
 constexpr std::string_view kLocation = "__builtin_source_location";
 constexpr std::string_view kFileName = "__builtin_FILE";
-// assert() of glibc since 2.38: __assert_fail ("CONDITION", and this.
-constexpr std::string_view kAssertFail = "__assert_fail (";
+// assert() of glibc 2.39: a condition, and then these words around a literal. As both sides of "?"
+// are void, no value depends on the name of the file.
+constexpr std::string_view kAssertFail = "__assert_fail";
+constexpr std::string_view kAssertBegin = "? void (0) : __assert_fail (";
 constexpr std::string_view kAssertEnd =
     "__builtin_FILE (), __builtin_LINE (), __extension__ __PRETTY_FUNCTION__))";
 
@@ -121,10 +123,24 @@ bool IsLiteral(std::string_view text) {
 /// Returns whether what follows in a preprocessed text is the end of an assert(). Its file name
 /// goes to __assert_fail() alone.
 bool IsInAssert(std::string_view before, std::string_view rest) {
-  const size_t begin = before.rfind(kAssertFail);
+  const size_t begin = before.rfind(kAssertBegin);
   if (begin == std::string_view::npos || !rest.starts_with(kAssertEnd)) return false;
-  const std::string words = WithoutMarkers(before.substr(begin + kAssertFail.size()));
+  const std::string words = WithoutMarkers(before.substr(begin + kAssertBegin.size()));
   return words.ends_with(',') && IsLiteral(std::string_view(words).substr(0, words.size() - 1));
+}
+
+/// Returns whether a preprocessed text uses __assert_fail() for assertions alone, and only declares
+/// it. A function of that name that the program defines could compute with the name of the file.
+bool AssertsOnly(std::string_view text) {
+  constexpr size_t kBefore = kAssertBegin.find(kAssertFail);
+  for (size_t at = text.find(kAssertFail); at != std::string_view::npos;
+       at = text.find(kAssertFail, at + 1)) {
+    if (at >= kBefore && text.substr(at - kBefore).starts_with(kAssertBegin)) continue;
+    const size_t begin = text.rfind('\n', at) + 1;  // or 0 in the first line
+    const std::string_view line = text.substr(begin, at - begin);
+    if (!line.starts_with("extern ") || Contains(line, "constexpr")) return false;
+  }
+  return true;
 }
 
 /// Returns whether a path or a part of it ends before this character.
@@ -214,6 +230,7 @@ bool FreshDirectory::IsInModuleId(std::string_view id) const {
 
 bool FreshDirectory::IsInMarkersOnly(std::string_view text) const {
   if (HasHash(text) || Contains(text, kLocation)) return false;
+  if (Contains(text, kFileName) && !AssertsOnly(text)) return false;
   for (size_t at = text.find(kFileName); at != std::string_view::npos;
        at = text.find(kFileName, at + 1)) {
     const std::string_view before = text.substr(0, at);

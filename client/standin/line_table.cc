@@ -10,6 +10,7 @@
 #include <cstring>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/codec.h"
@@ -48,10 +49,14 @@ std::string Encoded(uint64_t number) {
   return bytes;
 }
 
-/// Returns a table's numbers for a file: its time and its size.
-std::string NumbersOf(const std::string& path) {
+/// Returns a table's numbers for a file: its time and its size. None if one of them is longer than
+/// 32 bits, of which ptxas writes a part.
+std::optional<std::string> NumbersOf(const std::string& path) {
   struct stat status;
   if (stat(path.c_str(), &status) != 0) return Encoded(0) + Encoded(0);
+  if (!std::in_range<uint32_t>(status.st_mtim.tv_sec) || !std::in_range<uint32_t>(status.st_size)) {
+    return std::nullopt;
+  }
   return Encoded(static_cast<uint64_t>(status.st_mtim.tv_sec)) +
          Encoded(static_cast<uint64_t>(status.st_size));
 }
@@ -82,17 +87,18 @@ bool SetTimesIn(std::string_view section, std::string* cubin, std::vector<std::s
       std::string path(directories[directory]);
       if (!path.empty()) path.push_back('/');
       path.append(name);
-      const std::string numbers = NumbersOf(path);
+      const std::optional<std::string> numbers = NumbersOf(path);
+      if (!numbers) return false;
       const size_t old_size = before.size() - head.rest().size();
       if (time == 0 && size == 0) {
         const bool is_missing = access(path.c_str(), F_OK) != 0;
         if (is_missing) missing->push_back(path);
         // A file with these numbers does not show whether this ptxas writes times.
-        if (!is_missing && numbers == Encoded(0) + Encoded(0)) return false;
+        if (!is_missing && *numbers == Encoded(0) + Encoded(0)) return false;
         continue;
       }
-      if (numbers.size() != old_size) return false;
-      cubin->replace(static_cast<size_t>(before.data() - cubin->data()), old_size, numbers);
+      if (numbers->size() != old_size) return false;
+      cubin->replace(static_cast<size_t>(before.data() - cubin->data()), old_size, *numbers);
     }
     if (!head.ok() || !unit.ok()) return false;
   }

@@ -6,6 +6,7 @@
 // environment is not fully understood, it replaces itself by the real tool (exec).
 #include <fcntl.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -119,7 +120,9 @@ bool FitsEveryRun(const ToolRun& run, const std::vector<std::string>& files) {
 bool Replay(const KeptRun& kept, const ToolRun& run) {
   for (size_t i = 0; i < run.outputs.size(); ++i) {
     const char* const path = run.outputs[i].c_str();
-    if (run.tool->drives) unlink(path);  // an assembler makes a new file, too
+    struct stat status;
+    const bool is_written = stat(path, &status) == 0 && status.st_size > 0;
+    if (run.tool->drives && is_written) unlink(path);  // as an assembler does
     const FileDescriptor file(open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
     if (!file.valid() || !WriteAll(file.get(), kept.files[i])) return false;
   }

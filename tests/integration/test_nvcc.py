@@ -97,32 +97,34 @@ def test_a_header_that_was_looked_up_in_vain_makes_a_miss_once_it_is_there(toolk
 
 
 def test_existing_outputs_are_replaced_or_overwritten_as_by_nvcc(toolkit, daemon):
-    """The assembler removes an object first. Other programs keep the file and its mode."""
+    """The assembler removes an object first, unless it is empty. Other programs keep the file and its mode."""
     words = ["a.cu", "-Isecond", "-arch=sm_90"]
+    target, link = toolkit.work / "target", toolkit.work / "link"
+
+    def written(run, form, name, contents):
+        output = toolkit.work / name
+        for file in (output, link):
+            file.unlink(missing_ok=True)
+        output.write_bytes(contents)
+        output.chmod(0o600)
+        os.link(output, link)
+        assert run(form, *words, "-o", name).status == 0
+        yield stat.filemode(output.stat().st_mode), output.stat().st_size, os.path.samefile(output, link)
+        link.unlink()
+        output.unlink()
+        target.write_bytes(contents)
+        output.symlink_to("target")
+        assert run(form, *words, "-o", name).status == 0
+        yield output.is_symlink(), target.stat().st_size
 
     def all_of(run):
-        found = []
-        for form, name in (("-c", "a.o"), ("-cubin", "a.cubin"), ("-ptx", "a.ptx")):
-            output, link = toolkit.work / name, toolkit.work / "link"
-            for file in (output, link):
-                file.unlink(missing_ok=True)
-            output.write_bytes(b"x" * 100_000)
-            output.chmod(0o600)
-            os.link(output, link)
-            assert run(form, *words, "-o", name).status == 0
-            found.append((stat.filemode(output.stat().st_mode), output.stat().st_size, os.path.samefile(output, link)))
-            link.unlink()
-            output.rename(toolkit.work / "target")
-            output.symlink_to("target")
-            assert run(form, *words, "-o", name).status == 0
-            found.append((output.is_symlink(), (toolkit.work / "target").stat().st_size))
-            (toolkit.work / "target").unlink()
-        return found
+        return [each for form, name in (("-c", "a.o"), ("-cubin", "a.cubin"), ("-ptx", "a.ptx"))
+                for contents in (b"x" * 100_000, b"") for each in written(run, form, name, contents)]
 
     alone = all_of(toolkit.alone)
     assert [all_of(toolkit.launch), all_of(toolkit.launch)] == [alone, alone]
     # Each of the three forms was made once.
-    assert daemon.stats()["deposit_hits_total"] == 9
+    assert daemon.stats()["deposit_hits_total"] == 21
 
 
 def test_a_new_file_has_the_mode_that_the_umask_allows(toolkit):

@@ -174,13 +174,21 @@ TEST_CASE("an assert() of glibc in another file does not ask for the path") {
   const std::string short_form = "(a ? void (0) : __assert_fail (\"a > 0\", " + end + ";\n";
   CHECK(Fits(here + marked + here));
   CHECK(Fits(here + there + short_form + short_form));
+  const std::string declared = "extern void __assert_fail (const char *, const char *,\n";
+  CHECK(Fits(here + there + declared + short_form));
+  const std::string begin = "? void (0) : __assert_fail (";
   for (const std::string& text :
        {short_form, here + short_form, here + there + marked + here + short_form,
-        here + there + "f (\"a\", " + end + ";\n",
-        here + there + "__assert_fail (s, " + end + ";\n",
-        here + there + "__assert_fail (\"a\", hash(\"b\"), " + end + ";\n",
-        here + there + "__assert_fail (\"a\", __builtin_FILE ());\n",
-        here + there + short_form + "f(__builtin_FILE ());\n"}) {
+        here + there + "? void (0) : f (\"a\", " + end + ";\n",
+        here + there + "__assert_fail (\"a\", " + end + ";\n",
+        here + there + "? void (0) : q::__assert_fail (\"a\", " + end + ";\n",
+        here + there + "? void (0) : my__assert_fail (\"a\", " + end + ";\n",
+        here + there + begin + "s, " + end + ";\n",
+        here + there + begin + "\"a\", hash(\"b\"), " + end + ";\n",
+        here + there + begin + "\"a\", __builtin_FILE ());\n",
+        here + there + short_form + "f(__builtin_FILE ());\n",
+        here + there + "constexpr void __assert_fail (const char *);\n" + short_form,
+        here + there + "extern constexpr void __assert_fail (const char *);\n" + short_form}) {
     INFO(text);
     CHECK_FALSE(Fits(text));
   }

@@ -73,6 +73,13 @@ TEST_CASE("numbers of another length can't be written") {
   CHECK(Set(Cubin(Table(scene.place, File("gone.cu", 1, kOld + kOldSize)))).empty());
 }
 
+TEST_CASE("a time of more than 32 bits can't be written") {
+  const Scene scene;
+  const timespec times[2] = {{int64_t{1} << 33, 0}, {int64_t{1} << 33, 0}};
+  REQUIRE(utimensat(AT_FDCWD, scene.source.c_str(), times, 0) == 0);
+  CHECK(Set(Cubin(Table(scene.place, File("k.cu", 1, kOld + kOldSize)))).empty());
+}
+
 TEST_CASE("an empty file of 1970 does not show whether times are written") {
   const Scene scene;
   const std::string empty = scene.directory.Write("empty", "");
