@@ -618,7 +618,7 @@ def test_the_report_has_the_number_of_uncacheable_results_and_a_reason(daemon):
         assert "__TIME__ is in the source" in report["uncacheable_reason"]
         assert report["processes"][0]["uncacheable_reason"] == report["uncacheable_reason"]
     told = run_cli("--socket", daemon.socket, "run", "--report", "--", *words, environment=environment).stderr.decode()
-    assert re.fullmatch(r"cccl-cache: 1 of 3 compiles were hits \(saved about .* s\), 2 compiled \(2 uncacheable\): .* s in all\.\n"
+    assert re.fullmatch(r"cccl-cache: 1 of 3 compiles was a hit \(saved about .* s\), 2 compiled \(2 uncacheable\): .* s in all\.\n"
                         r"  first uncacheable: (.*)\n", told)[1] == report["uncacheable_reason"]
 
 
