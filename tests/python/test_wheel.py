@@ -130,8 +130,7 @@ def test_every_installed_python_imports_the_package(python):
 
 @pytest.mark.parametrize("extra, package, releases", [
     ("compute", "cuda-cccl", "compute._release"), ("cupy", "cupy-cuda13x", "cupy._release"),
-    ("numba", "numba-cuda", "numba._release"), ("numba-mlir", "numba-cuda-mlir", "numba_mlir._release"),
-    ("triton", "triton", "triton")])
+    ("numba", "numba-cuda", "numba._release"), ("numba-mlir", "numba-cuda-mlir", "numba_mlir._release")])
 def test_an_extra_requires_the_tested_releases_of_its_plug_in(extra, package, releases):
     [wanted] = [each.specifier for each in map(Requirement, metadata.requires("cccl-cache"))
                 if each.name == package and each.marker.evaluate({"extra": extra})]
