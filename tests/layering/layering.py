@@ -71,6 +71,7 @@ LAYERS = {
     "client/src/transport": (),
     "client/src/wire": ("client/src/transport/",),
     "client/src/leases": ("client/src/wire/", "client/src/transport/"),
+    "client/src/steps": ("client/src/leases/", "client/src/transport/"),
     "client/src/calls": ("client/src/wire/", "client/src/transport/"),
     "client/src/c_abi": ("client/src/",),
     # This code runs in programs without knowledge of the cache. It uses the C interface, the client's timing and

@@ -29,3 +29,4 @@
 #include "cccl_cache/c/loaded.h"
 #include "cccl_cache/c/query.h"
 #include "cccl_cache/c/snapshot.h"
+#include "cccl_cache/c/steps.h"

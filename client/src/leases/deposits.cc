@@ -95,8 +95,8 @@ Expected<DepositCalls::Acquired> DepositCalls::Acquire(const DepositQuestion& qu
     return error;
   }
   if (open->call != nullptr) {
-    return Acquired(
-        std::make_unique<HeldLease>(*std::move(open), std::move(conversation), channel_.socket()));
+    return Acquired(std::make_unique<HeldLease>(*std::move(open), std::move(conversation),
+                                                channel_.socket(), question.hold));
   }
   if (talk->released()) return Acquired(ReleasedLease{std::move(talk->key())});
   if (!talk->found()) return NotUnderstood("an acquire");

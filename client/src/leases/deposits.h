@@ -28,6 +28,7 @@ struct DepositQuestion {
   std::optional<uint32_t> gid;
   bool released_at_limit = false;
   bool replaces = false;
+  std::optional<std::chrono::milliseconds> hold{};  ///< of a lease: see HeldLease
 };
 
 struct FoundDeposit {

@@ -10,8 +10,8 @@
 
 namespace cccl_cache {
 
-HeldCall::HeldCall(OpenCall open, std::chrono::milliseconds interval, std::function<void()> beat)
-    : open_(std::move(open)), interval_(interval), beat_(std::move(beat)) {
+HeldCall::HeldCall(OpenCall open, std::chrono::milliseconds first, Beat beat)
+    : open_(std::move(open)), first_(first), beat_(std::move(beat)) {
   int ends[2];
   const bool paired = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0;
   if (paired) {
@@ -41,14 +41,14 @@ void HeldCall::KeepAlive() {
   Call* call = open_.call.get();
   open_.connection->Recheck();  // other code of the program may have closed the socket since the
                                 // thread began
+  Deadline next = Deadline::After(first_);
   while (!stop_ && !call->ended()) {
-    const Deadline next = Deadline::After(interval_);
     // woken_ becomes readable when wake_ is shut down. It is also readable if the program has
     // closed wake_. In that case it is not polled, because poll would always return at once.
     const auto wake = [this] { return wake_.Get() >= 0 ? woken_.Get() : -1; };
     while (!stop_ && !call->ended() && open_.connection->Turn(call, next, wake())) {
     }
-    beat_();
+    next = Deadline::After(beat_());
   }
   if (call->ended()) ended_ = true;
 }

@@ -20,8 +20,11 @@ namespace cccl_cache {
 /// forked child has no part in the call. Only alive() is thread-safe.
 class HeldCall {
  public:
-  /// `beat` is called on the thread once in each `interval`.
-  HeldCall(OpenCall open, std::chrono::milliseconds interval, std::function<void()> beat);
+  /// Is called on the thread, and returns the time until its next call.
+  using Beat = std::function<std::chrono::milliseconds()>;
+
+  /// `first`: the time until the first call of `beat`.
+  HeldCall(OpenCall open, std::chrono::milliseconds first, Beat beat);
   /// Ends the thread, and closes the connection.
   ~HeldCall();
   HeldCall(const HeldCall&) = delete;
@@ -42,8 +45,8 @@ class HeldCall {
   void KeepAlive();
 
   const OpenCall open_;
-  const std::chrono::milliseconds interval_;
-  const std::function<void()> beat_;
+  const std::chrono::milliseconds first_;
+  const Beat beat_;
   const OwnerProcess owner_;
   // A pair of sockets, because VerifiedDescriptor can't tell one eventfd from another.
   VerifiedDescriptor wake_;   ///< shut down to wake the thread

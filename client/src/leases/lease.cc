@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "base/wire.h"
@@ -117,15 +118,34 @@ const ByteChain* DepositConversation::Next() {
 }
 
 HeldLease::HeldLease(OpenCall open, std::unique_ptr<DepositConversation> conversation,
-                     std::string socket)
+                     std::string socket, std::optional<std::chrono::milliseconds> hold)
     : conversation_(std::move(conversation)),
-      held_(std::move(open), conversation_->heartbeat(),
-            [talk = conversation_.get()] { talk->SayHeartbeat(); }),
+      expiry_(hold ? std::optional(Deadline::After(*hold)) : std::nullopt),
+      held_(std::move(open), NextBeat(), [this] { return Beat(); }),
       socket_(std::move(socket)) {}
 
 HeldLease::~HeldLease() { Abandon(); }
 
-bool HeldLease::held() const { return !over_ && held_.alive(); }
+bool HeldLease::held() const { return state_ == State::kHeld && held_.alive(); }
+
+std::chrono::milliseconds HeldLease::Beat() {
+  if (!expiry_ || !expiry_->Passed()) {
+    conversation_->SayHeartbeat();
+  } else if (End(State::kExpired)) {
+    conversation_->SayAbandonment(/*failed=*/true);
+  }
+  return NextBeat();
+}
+
+std::chrono::milliseconds HeldLease::NextBeat() const {
+  const std::chrono::milliseconds interval = conversation_->heartbeat();
+  return expiry_ && !expiry_->Passed() ? std::min(interval, expiry_->Remaining()) : interval;
+}
+
+bool HeldLease::End(State state) {
+  State held = State::kHeld;
+  return state_.compare_exchange_strong(held, state);
+}
 
 void HeldLease::Converse(const Deadline& deadline) {
   Call* call = &held_.call();
@@ -142,7 +162,7 @@ Expected<Done> HeldLease::Publish(std::string_view contents, Deadline deadline) 
     return Error{CCCL_CACHE_LEASE_LOST,
                  "the lease is held by the process that forked this one: acquire it here"};
   }
-  if (over_.exchange(true)) {
+  if (!End(State::kOver)) {
     return Error{CCCL_CACHE_LEASE_LOST, "the lease was published or abandoned before"};
   }
   held_.StopThread();
@@ -175,7 +195,7 @@ Expected<Done> HeldLease::Outcome(bool said) const {
 }
 
 void HeldLease::GiveUp(bool failed) {
-  if (!held_.owned() || over_.exchange(true)) return;
+  if (!held_.owned() || !End(State::kOver)) return;
   held_.StopThread();
   conversation_->SayAbandonment(failed);
   Converse(Deadline::After(kFarewell));

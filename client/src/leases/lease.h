@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -73,11 +74,13 @@ class DepositConversation final : public MessageSink, public MessageSource {
 };
 
 /// A lease that this process holds: its Acquire call, whose thread sends heartbeats. A forked child
-/// does not hold the lease. Only held() is thread-safe.
+/// does not hold the lease. Only held() and expired() are thread-safe.
 class HeldLease {
  public:
-  /// `open` is the Acquire call, which continues. `conversation` has its messages.
-  HeldLease(OpenCall open, std::unique_ptr<DepositConversation> conversation, std::string socket);
+  /// `open` is the Acquire call, which continues. `conversation` has its messages. After `hold`, if
+  /// it is given, the thread ends the lease as Fail() does.
+  HeldLease(OpenCall open, std::unique_ptr<DepositConversation> conversation, std::string socket,
+            std::optional<std::chrono::milliseconds> hold);
   /// Abandons the lease if it is held.
   ~HeldLease();
   HeldLease(const HeldLease&) = delete;
@@ -86,6 +89,8 @@ class HeldLease {
   /// Returns whether the lease is held. If the daemon or the connection has ended, the client may
   /// not know it yet.
   [[nodiscard]] bool held() const;
+  /// Returns whether the lease has ended because `hold` has passed.
+  [[nodiscard]] bool expired() const { return state_ == State::kExpired; }
   [[nodiscard]] const std::string& key() const { return conversation_->key(); }
   [[nodiscard]] uint64_t fence() const { return conversation_->fence(); }
 
@@ -97,6 +102,14 @@ class HeldLease {
   void Fail() { GiveUp(true); }
 
  private:
+  enum class State { kHeld, kOver, kExpired };
+
+  /// Runs on the thread: sends a heartbeat, or ends the lease. Returns the time until its next
+  /// call.
+  std::chrono::milliseconds Beat();
+  [[nodiscard]] std::chrono::milliseconds NextBeat() const;
+  /// Returns false if the lease was over before.
+  bool End(State state);
   void GiveUp(bool failed);
   /// Sends and receives until the call has ended or the deadline has passed.
   void Converse(const Deadline& deadline);
@@ -105,9 +118,10 @@ class HeldLease {
   [[nodiscard]] Expected<Done> Outcome(bool said) const;
 
   const std::unique_ptr<DepositConversation> conversation_;
-  HeldCall held_;  ///< uses the conversation
+  const std::optional<Deadline> expiry_;
+  std::atomic<State> state_{State::kHeld};
+  HeldCall held_;  ///< its thread uses the members above
   const std::string socket_;
-  std::atomic<bool> over_{false};  ///< whether the lease was published or abandoned
 };
 
 }  // namespace cccl_cache

@@ -32,7 +32,7 @@ std::unique_ptr<Reservation> Reservation::Await(const std::string& socket, Memor
   auto open = made->channel_.Open("/cccl_cache.v1.Deposit/Reserve", body, &made->reply_, nullptr,
                                   Deadline::After(most), [&] { return made->reply_.received(); });
   if (!open.ok() || open->call == nullptr) return nullptr;
-  made->call_.emplace(*std::move(open), kInterval, [] {});
+  made->call_.emplace(*std::move(open), kInterval, [] { return kInterval; });
   return made;
 }
 
