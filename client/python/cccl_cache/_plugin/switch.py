@@ -86,11 +86,12 @@ class Switch:
     """Turns one plug-in on and off. Thread-safe.
 
     `serves` is the name of the served package ("cuda.compute"). `variable` is the environment variable that turns the
-    plug-in on at import. `find` returns the package with its release ("cuda-cccl 1.2.1") or raises NotServed.
-    `find_unimported` does the same by the package's metadata alone: `told` calls it while `module` is not imported.
+    plug-in on at the import of `module`. `find` returns the package with its release ("cuda-cccl 1.2.1") or raises
+    NotServed. `find_unimported` does the same by the package's metadata alone: `told` calls it while `module` is not
+    imported.
     """
 
-    def __init__(self, serves: str, variable: str, find: Callable[[], str], report: Report, *, module: Optional[str] = None,
+    def __init__(self, serves: str, variable: str, find: Callable[[], str], report: Report, *, module: str,
                  find_unimported: Optional[Callable[[], str]] = None):
         self.report = report
         self._serves = serves
@@ -131,17 +132,19 @@ class Switch:
 
     def told(self) -> str:
         """Returns a line that says whether the plug-in is on in this environment, and how to turn it on."""
-        unimported = self._find_unimported if self._module not in sys.modules else None
+        imported = self._module in sys.modules
+        find = self._find if imported or self._find_unimported is None else self._find_unimported
         try:
-            release = (unimported or self._find)()
+            release = find()
         except NotServed as reason:
             return f"off: {reason}"
         except Exception as error:  # a foreign package may raise any error
             return f"off: {error}"
         if self._hooks is not None:
             return f"on, for {release} ({self._variable})"
-        if unimported and os.environ.get(self._variable, os.environ.get("CCCL_CACHE", "0")) not in ("", "0"):
-            return f"on at the import of {self._module}, if the release has what is needed: {release} ({self._variable})"
+        if not imported and os.environ.get(self._variable, os.environ.get("CCCL_CACHE", "0")) not in ("", "0"):
+            condition = "" if find is self._find else ", if the release has what is needed"
+            return f"on at the import of {self._module}{condition}: {release} ({self._variable})"
         return f"off until {self.report.logger.name}.install() is called or {self._variable}=1 is set, for {release}"
 
 
@@ -153,11 +156,12 @@ class Install(Protocol):
     ) -> bool: ...
 
 
-def installer(switch: Switch, hooks: Callable[[Settings, str], Hooks]) -> Install:
-    """Returns the `install` of a plug-in that keeps deposits. `hooks` returns the hooks for a release."""
+def installer(switch: Switch, hooks: Callable[[Settings, str], Hooks], longest_wait: float = 120.0) -> Install:
+    """Returns the `install` of a plug-in that keeps deposits. `hooks` returns the hooks for a release. `longest_wait` is the
+    default of `wait`."""
 
     def install(
-        *, client: Optional[Callable[[], LeaseClient]] = None, group: Optional[str] = None, wait: float = 120.0
+        *, client: Optional[Callable[[], LeaseClient]] = None, group: Optional[str] = None, wait: float = longest_wait
     ) -> bool:
         """Turns the cache on for this process.
 
@@ -168,8 +172,9 @@ def installer(switch: Switch, hooks: Callable[[Settings, str], Hooks]) -> Instal
         group
             The name of a Unix group whose members share the results. Default: this user alone.
         wait
-            Seconds to wait for another process that makes the same result. If the wait times out, this process makes the
-            result. It then waits only one second each time, until the daemon answers.
+            Seconds to wait for another process that makes the same result: 120, or 1,200 for whole compiles of a framework.
+            If the wait times out, this process makes the result. It then waits only one second each time, until the daemon
+            answers.
 
         Returns
         -------

@@ -22,7 +22,7 @@ from ._release import served_release
 __all__ = ["install", "status", "uninstall"]
 
 _OUTCOMES = ("hits", "hits_in_process", "builds", "published")
-switch = Switch("cuda.compute", "CCCL_CACHE_COMPUTE", served_release, Report(__name__, _OUTCOMES))
+switch = Switch("cuda.compute", "CCCL_CACHE_COMPUTE", served_release, Report(__name__, _OUTCOMES), module="cuda.compute")
 
 
 def _make_hooks(settings: Settings, release: str) -> Hooks:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["install", "status", "uninstall"]
 
 _OUTCOMES = ("hits", "builds", "failures", "left_to_cupy")
-switch = Switch("cupy", "CCCL_CACHE_CUPY", served_release, Report(__name__, _OUTCOMES))
+switch = Switch("cupy", "CCCL_CACHE_CUPY", served_release, Report(__name__, _OUTCOMES), module="cupy")
 
 
 def install(*, client: Optional[Callable[[], cccl_cache.Client]] = None, wait: float = 120.0) -> bool:

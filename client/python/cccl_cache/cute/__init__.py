@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._plugin.leases import Settings
+from .._plugin.leases import LEASE_LIMIT, Settings
 from .._plugin.switch import Hooks, Switch, installed_release, installer
 from ..steps._steps import report_of
 from ._release import PACKAGE, served_release
@@ -33,7 +33,7 @@ def _make_hooks(settings: Settings, release: str) -> Hooks:
     return CuteHooks(NAMESPACE, settings, switch.report)
 
 
-install = installer(switch, _make_hooks)
+install = installer(switch, _make_hooks, LEASE_LIMIT)
 
 
 def uninstall() -> None:

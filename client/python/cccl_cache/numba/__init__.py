@@ -25,7 +25,7 @@ __all__ = ["install", "status", "uninstall"]
 
 _VARIABLE = "CCCL_CACHE_NUMBA"
 _OUTCOMES = ("hits", "compiles", "published", "stages_served", "stages_compiled", "ptx_left_out", *LINK_OUTCOMES)
-switch = Switch("numba-cuda", _VARIABLE, served_release, Report(__name__, _OUTCOMES))
+switch = Switch("numba-cuda", _VARIABLE, served_release, Report(__name__, _OUTCOMES), module="numba.cuda")
 
 
 def install(

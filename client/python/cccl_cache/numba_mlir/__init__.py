@@ -23,7 +23,7 @@ from ._release import served_release
 __all__ = ["install", "status", "uninstall"]
 
 _OUTCOMES = ("hits", "compiles", "published", "stages_served", "stages_compiled", *LINK_OUTCOMES)
-switch = Switch("numba-cuda-mlir", "CCCL_CACHE_NUMBA_MLIR", served_release, Report(__name__, _OUTCOMES))
+switch = Switch("numba-cuda-mlir", "CCCL_CACHE_NUMBA_MLIR", served_release, Report(__name__, _OUTCOMES), module="numba_cuda_mlir.cuda")
 
 
 def _make_hooks(settings: Settings, release: str) -> Hooks:
