@@ -4,9 +4,7 @@
 // in place of cudafe++, cicc and the compiler of its host code. It runs the real tool and stores
 // the output in the daemon, or writes an output that the daemon has stored. If a command line or
 // environment is not fully understood, it replaces itself by the real tool (exec).
-#include <fcntl.h>
 #include <sys/auxv.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,7 +18,6 @@
 #include <variant>
 #include <vector>
 
-#include "base/files/file_descriptor.h"
 #include "base/files/regular_file.h"
 #include "base/files/user_cache.h"
 #include "base/files/whole_file.h"
@@ -33,6 +30,7 @@
 #include "client/standin/kept_run.h"
 #include "client/standin/line_table.h"
 #include "client/standin/module_id.h"
+#include "client/standin/output_file.h"
 #include "client/standin/process.h"
 #include "client/standin/real_tool.h"
 #include "client/standin/run_memory.h"
@@ -45,13 +43,13 @@ using cccl_cache::ClientOptions;
 using cccl_cache::Deposit;
 using cccl_cache::DepositKey;
 using cccl_cache::Digest;
-using cccl_cache::FileDescriptor;
 using cccl_cache::Lease;
 using cccl_cache::ReadRegular;
 using cccl_cache::Sha256;
 using cccl_cache::TakesFile;
 using cccl_cache::UserCache;
 using cccl_cache::WriteAll;
+using cccl_cache::WriteOutput;
 using cccl_cache::interpose::CountedCall;
 using cccl_cache::interpose::Counts;
 using cccl_cache::interpose::CountUncacheable;
@@ -119,12 +117,8 @@ bool FitsEveryRun(const ToolRun& run, const std::vector<std::string>& files) {
 /// Writes the stored output files and logs. Returns false if that fails.
 bool Replay(const KeptRun& kept, const ToolRun& run) {
   for (size_t i = 0; i < run.outputs.size(); ++i) {
-    const char* const path = run.outputs[i].c_str();
-    struct stat status;
-    const bool is_written = stat(path, &status) == 0 && status.st_size > 0;
-    if (run.tool->drives && is_written) unlink(path);  // as an assembler does
-    const FileDescriptor file(open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-    if (!file.valid() || !WriteAll(file.get(), kept.files[i])) return false;
+    const bool replaced = run.tool->drives;  // an assembler writes it
+    if (!WriteOutput(run.outputs[i], kept.files[i], replaced, /*executable=*/false)) return false;
   }
   return WriteAll(STDOUT_FILENO, kept.out) && WriteAll(STDERR_FILENO, kept.err);
 }
