@@ -13,8 +13,8 @@ import sys
 class AskedProcess:
     """One process, in a session of its own. Answers each line with a line of JSON."""
 
-    def __init__(self, environment, *program):
-        self.process = subprocess.Popen([sys.executable, *program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    def __init__(self, environment, *program, executable=sys.executable):
+        self.process = subprocess.Popen([executable, *program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                                         env=environment, start_new_session=True)
 
     def tell(self, *words):

@@ -42,7 +42,7 @@ class Places:
 
     @functools.cached_property
     def _binaries(self):
-        names = ("DAEMON", "UPGRADED_DAEMON", "CLI", "LEASE_CLIENT")
+        names = ("DAEMON", "UPGRADED_DAEMON", "CLI", "LEASE_CLIENT", "STEP_PROGRAM")
         found = {name: pathlib.Path(os.environ[f"CCCL_CACHED_TEST_{name}"]) for name in names}
         daemon = found["DAEMON"]
         build = daemon.parents[1]
@@ -71,6 +71,10 @@ class Places:
     @property
     def lease_client(self):
         return str(self._binaries["LEASE_CLIENT"])
+
+    @property
+    def step_program(self):
+        return str(self._binaries["STEP_PROGRAM"])
 
     @property
     def library(self):

@@ -39,6 +39,16 @@ def make(name):
         return repr(error)
 
 
+def kinds(name):
+    """Makes a step with a field of each type."""
+    fields = {
+        "text": "na\u00efve \U0001f600", "no text": b"\x00\xff", "large text": "x" * 100_000, "negative": -255,
+        "smallest": -2**63, "largest": 2**64 - 1, "zero": 0, "half": 0.5, "no number": -0.0, "yes": True, "no": False,
+        "nothing": None, "tuple": ("a", (1, 1.0), ()), "\u00ef": "a name",
+    }
+    return STEPS.make(fields, lambda: build(name)).decode()
+
+
 def wait(name):
     value = STEPS.wait({"name": name})
     return value and value.decode()
@@ -47,4 +57,4 @@ def wait(name):
 print(json.dumps("ready"), flush=True)
 for line in sys.stdin:
     call, *given = line.split()
-    print(json.dumps({"make": make, "wait": wait, "counts": steps.counts}[call](*given)), flush=True)
+    print(json.dumps({"make": make, "kinds": kinds, "wait": wait, "counts": steps.counts}[call](*given)), flush=True)

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import gc
 import inspect
+import itertools
 import os
 import pathlib
 import re
@@ -30,20 +31,23 @@ from places import PLACES
 ROOT = pathlib.Path(__file__).parents[2]
 PROGRAM = pathlib.Path(__file__).with_name("step_program.py")
 FIELDS = {"name": "one"}
+PYTHON = ([PROGRAM], sys.executable)
+CPP = ([], PLACES.step_program)
 
 
 class Node:
-    """The processes of one test, and their builds."""
+    """The processes of one test, and their builds. The programs run the processes in turn."""
 
-    def __init__(self, directory, daemon):
-        self.directory, self.daemon = directory, daemon
+    def __init__(self, directory, daemon, programs):
+        self.directory, self.daemon, self._programs = directory, daemon, itertools.cycle(programs)
         self.gate = str(directory / "gate")
         os.mkfifo(self.gate)
         self._processes = []
 
     def start(self, *gate, socket=None):
         environment = {"PATH": os.environ["PATH"], "CCCL_CACHE_SOCKET": str(socket or self.daemon.socket)}
-        self._processes.append(AskedProcess(environment, PROGRAM, self.directory, *gate))
+        program, executable = next(self._programs)
+        self._processes.append(AskedProcess(environment, *program, self.directory, *gate, executable=executable))
         assert self._processes[-1].hear() == "ready"
         return self._processes[-1]
 
@@ -67,9 +71,9 @@ class Node:
             process.end()
 
 
-@pytest.fixture
-def node(directory, fake):
-    node = Node(directory, fake)
+@pytest.fixture(params=[[PYTHON], [CPP], [PYTHON, CPP], [CPP, PYTHON]], ids=["python", "c++", "python-c++", "c++-python"])
+def node(directory, fake, request):
+    node = Node(directory, fake, request.param)
     yield node
     node.end()
 
@@ -147,6 +151,11 @@ def test_a_process_may_wait_for_a_value_without_making_it(node):
     assert (waiting.hear(), holder.hear()) == ("value of one", "value of one")
     assert waiting.ask("wait", "one") == "value of one"
     assert node.built() == ["one"]
+
+
+def test_fields_of_all_types_are_the_same_in_each_process(node):
+    assert [node.start().ask("kinds", "all") for _ in range(2)] == ["value of all"] * 2
+    assert node.built() == ["all"]
 
 
 def test_a_step_without_a_daemon_is_built(node, directory):

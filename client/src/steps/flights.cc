@@ -39,15 +39,16 @@ Flights::Seat Flights::Enter(const std::string& name) {
 }
 
 Flights::Seat Flights::Look(const std::string& name) {
-  std::erase_if(led, [](const auto& flight) { return flight->over(); });
+  const Moment now = std::chrono::steady_clock::now();
+  std::erase_if(led, [&](const auto& flight) {
+    return flight->over() || (flight->owned() && flight->waits_end_ <= now);
+  });
   for (const auto& flight : led) {
     if (flight->name_ == name) return {.flight = flight, .nested = true};
   }
   const auto found = by_name_.find(name);
   if (found == by_name_.end()) return {};
-  if (found->second->waits_end_ > std::chrono::steady_clock::now()) {
-    return {.flight = found->second};
-  }
+  if (found->second->waits_end_ > now) return {.flight = found->second};
   by_name_.erase(found);
   return {};
 }
