@@ -45,7 +45,8 @@ std::string Seen(std::string_view bytes, size_t piece) {
   auto reversed = ask->fields;
   std::ranges::reverse(reversed);
   assert(cccl_cache::DepositKey({}, ask->name_space, reversed) == key);
-  return seen + key.Hex() + std::to_string(ask->gid.value_or(0)) + (ask->replaces ? "r" : "");
+  return seen + key.Hex() + std::to_string(ask->gid.value_or(0)) + (ask->replaces ? "r" : "") +
+         (ask->waits_only ? "w" : "");
 }
 
 }  // namespace
@@ -80,6 +81,8 @@ std::vector<std::string> cccl_cached_fuzz::Seeds() {
   seeds.push_back(word.SerializeAsString());
   key.mutable_key()->set_accepts_release(true);
   key.mutable_key()->set_replaces(true);
+  seeds.push_back(key.SerializeAsString());
+  key.mutable_key()->set_waits_only(true);
   seeds.push_back(key.SerializeAsString());
   return seeds;
 }

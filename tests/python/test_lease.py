@@ -113,6 +113,18 @@ def test_a_user_replaces_its_deposit(client):
     assert [deposit.size for deposit in client.deposits()] == [3]
 
 
+def test_a_caller_may_wait_for_a_deposit_without_the_lease(client):
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        nothing = client.lease(SPACE, {"a": 1}, wait_only=True)
+        assert (nothing.contents, nothing.held, nothing.released) == (None, False, True)
+        with client.lease(SPACE, {"a": 1}) as lease:
+            waiting = pool.submit(client.lease, SPACE, {"a": 1}, wait_only=True)
+            wait_for(lambda: waiters(client) == 1, "a caller that waits for the deposit")
+            lease.publish(b"made")
+        assert waiting.result(PATIENCE).contents == b"made"
+    assert client.lease(SPACE, {"a": 1}, wait_only=True).contents == b"made"
+
+
 def test_a_waiter_is_released_when_the_holder_fails(client):
     with client.lease(SPACE, {"a": 1}) as lease, concurrent.futures.ThreadPoolExecutor(2) as pool:
         assert not lease.released

@@ -151,6 +151,7 @@ def test_a_process_may_wait_for_a_value_without_making_it(node):
     assert (waiting.hear(), holder.hear()) == ("value of one", "value of one")
     assert waiting.ask("wait", "one") == "value of one"
     assert node.built() == ["one"]
+    assert node.daemon.stats()["leases_total"] == 1
 
 
 def test_fields_of_all_types_are_the_same_in_each_process(node):

@@ -30,6 +30,7 @@ struct DepositKey {
   std::string group{};
   bool released_at_limit = false;
   bool replaces = false;
+  bool waits_only = false;
 };
 
 namespace c {
@@ -42,8 +43,9 @@ class GivenKey {
     for (const DepositField& field : key.fields) {
       fields_.push_back({Bytes(field.name), Bytes(field.value)});
     }
-    key_ = {sizeof(key_),     Bytes(key.name_space),         fields_.data(),      fields_.size(),
-            Bytes(key.group), key.released_at_limit ? 1 : 0, key.replaces ? 1 : 0};
+    key_ = {sizeof(key_),         Bytes(key.name_space), fields_.data(),
+            fields_.size(),       Bytes(key.group),      key.released_at_limit ? 1 : 0,
+            key.replaces ? 1 : 0, key.waits_only ? 1 : 0};
   }
   GivenKey(const GivenKey&) = delete;
   GivenKey& operator=(const GivenKey&) = delete;

@@ -49,6 +49,7 @@ class _Key(Structure):
         ("group", Given),
         ("released_at_limit", c_int32),
         ("replaces", c_int32),
+        ("waits_only", c_int32),
     ]
 
 
@@ -101,11 +102,12 @@ class Lease:
     """
 
     def __init__(self, client: int, namespace: str, fields: Mapping[str, Value], group: str | None,
-                 timeout: float | None, replace: bool) -> None:
+                 timeout: float | None, replace: bool, wait_only: bool) -> None:
         self._lease = 0
         self.contents: bytes | None = None
         key = _key(namespace, fields, group)
         key.replaces = bool(replace)
+        key.waits_only = bool(wait_only)
         hit = c_void_p()
         self._lease = call(_acquire, client, byref(key), milliseconds(timeout), byref(hit))
         if hit.value:
@@ -141,8 +143,8 @@ class Lease:
 
     @property
     def released(self) -> bool:
-        """Returns whether the holder called `fail` while this process waited. This process then makes the contents for
-        itself, and can't publish them."""
+        """Returns whether the holder called `fail` while this process waited, or, with `wait_only`, no process makes the
+        contents. This process then makes them for itself, and can't publish them."""
         return bool(self._lease and _lease_released(self._lease))
 
     @property

@@ -28,7 +28,7 @@ struct cccl_cache_deposit {
 };
 
 struct cccl_cache_lease {
-  std::unique_ptr<HeldLease> held;  // null: the lease was released, because its holder failed
+  std::unique_ptr<HeldLease> held;  // null: the lease was released
   ReleasedLease released;
 };
 
@@ -51,6 +51,7 @@ Expected<DepositQuestion> QuestionOf(const cccl_cache_deposit_key& key) {
   }
   question.released_at_limit = key.released_at_limit != 0;
   question.replaces = key.replaces != 0;
+  question.waits_only = key.waits_only != 0;
   return question;
 }
 

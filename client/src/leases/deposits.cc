@@ -35,7 +35,8 @@ std::string Encode(const DepositQuestion& question, std::chrono::milliseconds wa
   key.Number(Field::kWaitMs, static_cast<uint64_t>(std::min<int64_t>(wait.count(), kMostWait)));
   key.Number(Field::kAcceptsRelease, 1);
   key.Number(Field::kReleasedAtLimit, question.released_at_limit ? 1 : 0);
-  return key.Number(Field::kReplaces, question.replaces ? 1 : 0).Take();
+  key.Number(Field::kReplaces, question.replaces ? 1 : 0);
+  return key.Number(Field::kWaitsOnly, question.waits_only ? 1 : 0).Take();
 }
 
 bool HasNul(const DepositQuestion& question) {
@@ -95,8 +96,10 @@ Expected<DepositCalls::Acquired> DepositCalls::Acquire(const DepositQuestion& qu
     return error;
   }
   if (open->call != nullptr) {
-    return Acquired(std::make_unique<HeldLease>(*std::move(open), std::move(conversation),
-                                                channel_.socket(), question.hold));
+    auto lease = std::make_unique<HeldLease>(*std::move(open), std::move(conversation),
+                                             channel_.socket(), question.hold);
+    if (question.waits_only) return Acquired(ReleasedLease{lease->key()});
+    return Acquired(std::move(lease));
   }
   if (talk->released()) return Acquired(ReleasedLease{std::move(talk->key())});
   if (!talk->found()) return NotUnderstood("an acquire");

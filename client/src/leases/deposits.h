@@ -28,6 +28,7 @@ struct DepositQuestion {
   std::optional<uint32_t> gid;
   bool released_at_limit = false;
   bool replaces = false;
+  bool waits_only = false;
   std::optional<std::chrono::milliseconds> hold{};  ///< of a lease: see HeldLease
 };
 
@@ -37,8 +38,9 @@ struct FoundDeposit {
 };
 
 /// The result of an acquire if the client with the lease failed, or at the limit of leases
-/// (DepositQuestion::released_at_limit). This caller makes the contents without a lease and can't
-/// publish them.
+/// (DepositQuestion::released_at_limit), or if no client has the deposit or makes it
+/// (DepositQuestion::waits_only). This caller makes the contents without a lease and can't publish
+/// them.
 struct ReleasedLease {
   std::string key;
 };
@@ -61,7 +63,8 @@ class DepositCalls {
   explicit DepositCalls(Channel& channel) : channel_(channel) {}
 
   /// Returns the deposit or the lease. Waits for at most `timeout` while another client has the
-  /// lease.
+  /// lease. A lease that an older daemon grants although the question says `waits_only` is
+  /// abandoned.
   Expected<Acquired> Acquire(const DepositQuestion& question, std::chrono::milliseconds timeout);
   Expected<std::vector<DepositDescription>> List(Deadline deadline);
   Expected<bool> Remove(std::string_view key, Deadline deadline);

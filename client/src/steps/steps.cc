@@ -49,7 +49,7 @@ std::unique_ptr<OpenStep> NamespaceSteps::Wait(std::string_view description) {
   const auto began = Clock::now();
   Value value;
   if (seat.flight == nullptr) {
-    value = Ask(digest, false, false).value;
+    value = Ask(digest, false, false, /*waits_only=*/true).value;
   } else if (!seat.nested) {
     value = Flights::Wait(*seat.flight, began + options_.wait);
   }
@@ -62,7 +62,8 @@ std::string NamespaceSteps::NameOf(const std::string& digest) const {
   return options_.name_space + '\0' + options_.group + '\0' + digest;
 }
 
-NamespaceSteps::Answer NamespaceSteps::Ask(const std::string& digest, bool replace, bool briefly) {
+NamespaceSteps::Answer NamespaceSteps::Ask(const std::string& digest, bool replace, bool briefly,
+                                           bool waits_only) {
   if (!gid_.ok()) {
     CountError(gid_.error().status);
     return {};
@@ -71,6 +72,7 @@ NamespaceSteps::Answer NamespaceSteps::Ask(const std::string& digest, bool repla
                                     .fields = {{"step", digest}},
                                     .gid = *gid_,
                                     .replaces = replace,
+                                    .waits_only = waits_only,
                                     .hold = options_.hold};
   for (bool removed = false;; removed = true) {
     auto acquired = DepositCalls(channel_).Acquire(
@@ -84,7 +86,7 @@ NamespaceSteps::Answer NamespaceSteps::Ask(const std::string& digest, bool repla
     }
     hung_ = false;
     if (std::holds_alternative<ReleasedLease>(*acquired)) {
-      ++counts_.released;
+      if (!waits_only) ++counts_.released;
       return {};
     }
     if (auto* lease = std::get_if<std::unique_ptr<HeldLease>>(&*acquired)) {

@@ -71,8 +71,8 @@ class NamespaceSteps : public std::enable_shared_from_this<NamespaceSteps> {
   };
 
   [[nodiscard]] std::string NameOf(const std::string& digest) const;
-  /// `briefly`: does not wait for another process.
-  Answer Ask(const std::string& digest, bool replace, bool briefly);
+  /// `briefly`: does not wait for another process. `waits_only`: the answer has no lease.
+  Answer Ask(const std::string& digest, bool replace, bool briefly, bool waits_only = false);
   /// Removes a damaged deposit. Returns whether it was there.
   bool Remove(const std::string& key);
   void Publish(std::unique_ptr<HeldLease> lease, const std::string& digest, const StepValue& value,

@@ -83,8 +83,10 @@ Deposits::~Deposits() {
 }
 
 void Deposits::Acquire(WaiterId waiter, const DepositClaim& claim, Tell tell) {
-  LeaseTable::Wait wait{
-      .accepts_release = claim.accepts_release, .uid = claim.uid, .name_space = claim.name_space};
+  LeaseTable::Wait wait{.accepts_release = claim.accepts_release,
+                        .waits_only = claim.waits_only,
+                        .uid = claim.uid,
+                        .name_space = claim.name_space};
   if (claim.wait.count() > 0) wait.until = options_.now() + claim.wait;
   const auto call =
       std::make_shared<const Call>(Call{waiter, claim, AccountOf(claim), wait, std::move(tell)});
@@ -94,21 +96,18 @@ void Deposits::Acquire(WaiterId waiter, const DepositClaim& claim, Tell tell) {
     Count(Counter::kDepositHits, call->account);
     return call->tell(DepositFound{std::move(found)});
   }
-  AskDisk(call);
+  AskDisk(call, [this, call](DepositContents found) { DiskRead(call, std::move(found)); });
 }
 
-void Deposits::AskDisk(const CallPtr& call) {
-  {
-    const MutexLock lock(mutex_);
-    reading_.insert(call->waiter);
-  }
+void Deposits::AskDisk(const CallPtr& call, std::function<void(DepositContents)> then) {
+  AwaitRead(call->waiter);
   const auto fail = [this, call](const Error& error) {
     if (StopReading(call->waiter)) call->tell(error);
   };
   const auto found = std::make_shared<DepositContents>();
   const Status added = reads_.Add(
       call->account, {.look = [this, found, key = call->claim.key] { *found = Look(key); },
-                      .then = [this, found, call] { DiskRead(call, std::move(*found)); },
+                      .then = [found, then = std::move(then)] { then(std::move(*found)); },
                       .late = [this, fail] { fail(DiskHangs(options_.disk_patience)); }});
   if (!added) fail(added.error());
 }
@@ -123,6 +122,11 @@ void Deposits::DiskRead(const CallPtr& call, DepositContents found) {
   // If the caller left during the disk read, Leave did not find it in the table. So it is removed
   // now.
   if (!StopReading(call->waiter)) table_.Leave(call->waiter);
+}
+
+void Deposits::AwaitRead(WaiterId waiter) {
+  const MutexLock lock(mutex_);
+  reading_.insert(waiter);
 }
 
 bool Deposits::StopReading(WaiterId waiter) {
@@ -154,8 +158,32 @@ void Deposits::Enter(const CallPtr& call) {
   }
   table_.Enter(call->waiter, call->claim.key, call->wait, [this, call](LeaseNews news) {
     if (const auto* grant = std::get_if<LeaseGrant>(&news)) return Granted(call, *grant);
+    const bool released = std::holds_alternative<LeaseReleased>(news);
+    if (released && call->claim.waits_only) return Unmade(call);
     TellNews(*call, std::move(news));
   });
+}
+
+void Deposits::Unmade(const CallPtr& call) {
+  if (!index_.Find(call->claim.key)) return PeekCluster(call);
+  AskDisk(call, [this, call](DepositContents found) {
+    if (!StopReading(call->waiter)) return;
+    TellNews(*call, found != nullptr ? LeaseNews(DepositFound{found}) : LeaseReleased{});
+  });
+}
+
+void Deposits::PeekCluster(const CallPtr& call) {
+  const auto name = SharedNameOf(call->claim.scope, IdentityOf(call->claim));
+  if (!name) return TellNews(*call, LeaseReleased{});
+  AwaitRead(call->waiter);
+  parts_.cluster->Peek(
+      {.entries = {*name}, .account = call->account, .since = options_.now(), .counted = true},
+      [this, call](const Cluster::Peeked& peeked) {
+        if (!StopReading(call->waiter)) return;
+        if (peeked.finding != TierFinding::kHasIt) return TellNews(*call, LeaseReleased{});
+        KeepFetched(*call, peeked.found.front().deposit);
+        call->tell(DepositFound{peeked.found.front().deposit});
+      });
 }
 
 void Deposits::Granted(const CallPtr& call, const LeaseGrant& grant) {
@@ -231,11 +259,15 @@ void Deposits::TakeFromCluster(const Call& call, const LeaseGrant& grant,
                                const DepositContents& contents) {
   if (!table_.StartPublishing(call.waiter, grant.fence)) return;
   const DepositFound found{contents};
-  Keep(call.claim, found.contents, /*is_fetched=*/true);
-  Count(Counter::kDepositHits, call.account);
-  parts_.statistics.Add(Counter::kRemoteDeposits);
+  KeepFetched(call, contents);
   table_.Publish(call.waiter, found);
   call.tell(found);
+}
+
+void Deposits::KeepFetched(const Call& call, const DepositContents& contents) {
+  Keep(call.claim, contents, /*is_fetched=*/true);
+  Count(Counter::kDepositHits, call.account);
+  parts_.statistics.Add(Counter::kRemoteDeposits);
 }
 
 std::optional<EntryName> Deposits::SharedNameOf(const DepositScope& scope,

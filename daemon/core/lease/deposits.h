@@ -44,7 +44,8 @@ struct DepositClaim {
   bool accepts_release = false;       ///< as in LeaseTable::Wait
   bool released_at_limit = false;     ///< whether the caller does not wait for one of its user's
                                       ///< leases to end
-  bool replaces = false;  ///< whether the caller makes another deposit in place of its user's own
+  bool replaces = false;    ///< whether the caller makes another deposit in place of its user's own
+  bool waits_only = false;  ///< as in LeaseTable::Wait
 };
 
 /// Present numbers of deposits, leases and waiters.
@@ -158,11 +159,17 @@ class Deposits {
     Tell tell;
   };
   using CallPtr = std::shared_ptr<const Call>;
-  void AskDisk(const CallPtr& call);
+  /// Reads the deposit on a disk thread. Then calls `then` with it, or with null if the disk does
+  /// not have it. Tells the caller if the disk hangs.
+  void AskDisk(const CallPtr& call, std::function<void(DepositContents)> then);
   /// Continues the call after the disk was read. `found` is the deposit, or null if the disk does
   /// not have it.
   void DiskRead(const CallPtr& call, DepositContents found);
   void Enter(const CallPtr& call);
+  /// Called if no caller of this node makes the deposit for which this caller only waits. Looks for
+  /// one that was published since its first look-up, and for one of other nodes.
+  void Unmade(const CallPtr& call);
+  void PeekCluster(const CallPtr& call);
   /// Returns whether the caller gets the lease although the deposit is there.
   [[nodiscard]] bool Replaces(const DepositClaim& claim) const {
     return claim.replaces && index_.IsMadeBy(claim.key, claim.uid);
@@ -180,8 +187,11 @@ class Deposits {
                                                       const Digest& identity) const;
   /// Stores the deposit, which the claim's user has made on this node, or else has fetched.
   void Keep(const DepositClaim& claim, const DepositContents& contents, bool is_fetched);
+  /// Stores and counts a deposit of another node, which answers the call.
+  void KeepFetched(const Call& call, const DepositContents& contents);
   void Count(Counter counter, Account account);
   void TellNews(const Call& call, LeaseNews news);
+  void AwaitRead(WaiterId waiter);
   /// Records that the caller no longer waits for the disk. Returns false if it did not wait,
   /// because it has left.
   [[nodiscard]] bool StopReading(WaiterId waiter);

@@ -31,8 +31,15 @@ void LeaseTable::Enter(WaiterId waiter, const Digest& key, const Wait& wait, Tel
       place.tell = std::move(tell);
       place.wait = wait;
       place.came = options_.now();
-      Line& line = lines_[key];
-      if (line.holder == 0) {
+      const auto [entry, is_new] = lines_.try_emplace(key);
+      Line& line = entry->second;
+      if (wait.waits_only && is_new) {
+        lines_.erase(entry);
+        Dismiss(waiter, LeaseReleased{}, told);
+      } else if (wait.waits_only) {
+        line.watching.insert(waiter);
+        SetDue(waiter, place, wait.until);
+      } else if (is_new) {
         Grant(waiter, told);
       } else {
         line.waiting.insert(waiter);
@@ -82,7 +89,9 @@ void LeaseTable::Release(WaiterId waiter, Told& told) {
   places_.erase(place);
   if (line->second.holder != waiter) {
     line->second.waiting.erase(waiter);
+    line->second.watching.erase(waiter);
   } else if (line->second.waiting.empty()) {
+    for (const WaiterId watching : line->second.watching) Dismiss(watching, LeaseReleased{}, told);
     lines_.erase(line);
   } else {
     Grant(*line->second.waiting.begin(), told);
@@ -188,6 +197,7 @@ void LeaseTable::Publish(WaiterId waiter, const DepositFound& found) {
     assert(place->second.publishing);
     const auto line = lines_.find(place->second.key);
     for (const WaiterId waiting : line->second.waiting) Dismiss(waiting, found, told);
+    for (const WaiterId watching : line->second.watching) Dismiss(watching, found, told);
     lines_.erase(line);
     places_.erase(place);
   }
@@ -274,6 +284,7 @@ std::vector<FlightActivity> LeaseTable::List(std::optional<uid_t> only, size_t* 
     };
     add(holder);
     for (const WaiterId waiter : line.waiting) add(places_.at(waiter));
+    for (const WaiterId watcher : line.watching) add(places_.at(watcher));
     if (first == nullptr) continue;
     if (leases.size() == kMaxListedFlights) {
       ++*more;

@@ -43,8 +43,8 @@ struct LeaseLost {
   std::string why;  ///< the cause, and what the user can do
 };
 
-/// The holder of the lease could not make the deposit. The caller stops waiting, and continues
-/// without a lease.
+/// The holder of the lease could not make the deposit, or the caller only waits and there is no
+/// holder. The caller stops waiting, and continues without a lease.
 struct LeaseReleased {};
 
 /// An answer to a caller. Each caller gets one answer. If it is a grant and the lease is lost
@@ -82,6 +82,8 @@ class LeaseTable {
     std::optional<Time> until = std::nullopt;  ///< time at which the wait ends with kTimedOut; none
                                                ///< for no limit
     bool accepts_release = false;              ///< whether the caller may get LeaseReleased
+    bool waits_only = false;                   ///< whether the caller never gets the lease; it gets
+                                               ///< LeaseReleased while the key has no holder
     uid_t uid = 0;                             ///< `uid` and `name_space` are only for List
     std::string name_space = {};
   };
@@ -147,7 +149,8 @@ class LeaseTable {
   };
   struct Line {
     WaiterId holder = 0;
-    std::set<WaiterId> waiting;  // in order of arrival, because ids increase
+    std::set<WaiterId> waiting;        // in order of arrival, because ids increase
+    std::set<WaiterId> watching = {};  // callers that never get the lease
   };
   using Told = std::vector<std::pair<Tell, LeaseNews>>;
 
@@ -163,7 +166,8 @@ class LeaseTable {
   [[nodiscard]] bool OthersWaitFor(const Place& place) const REQUIRES(mutex_) {
     return !lines_.at(place.key).waiting.empty();
   }
-  /// Removes the caller. If it held a lease, the next waiter gets the lease.
+  /// Removes the caller. If it held a lease, the next waiter gets the lease. If there is none, the
+  /// callers that only wait get LeaseReleased.
   void Release(WaiterId waiter, Told& told) REQUIRES(mutex_);
   [[nodiscard]] Place* Holder(WaiterId waiter) REQUIRES(mutex_);
 

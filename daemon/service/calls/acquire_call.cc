@@ -229,6 +229,7 @@ Result<DepositClaim> ClaimOf(const DepositAsk& ask, const Peer& peer) {
   claim.accepts_release = ask.accepts_release;
   claim.released_at_limit = ask.released_at_limit;
   claim.replaces = ask.replaces;
+  claim.waits_only = ask.waits_only;
   claim.fields = DepositFieldsDigest(ask.fields);
   claim.key = DepositKey(claim.scope, DepositIdentity(claim.name_space, claim.fields));
   return claim;

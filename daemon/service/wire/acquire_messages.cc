@@ -80,7 +80,8 @@ Result<DepositAsk> AskOf(v1::DepositKey&& message) {
   ask.wait = std::chrono::milliseconds(message.wait_ms());
   ask.accepts_release = message.accepts_release();
   ask.released_at_limit = message.accepts_release() && message.released_at_limit();
-  ask.replaces = message.replaces();
+  ask.waits_only = message.accepts_release() && message.waits_only();
+  ask.replaces = message.replaces() && !ask.waits_only;
   return ask;
 }
 

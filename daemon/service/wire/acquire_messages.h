@@ -35,7 +35,8 @@ struct DepositAsk {
   std::chrono::milliseconds wait{0};
   bool accepts_release = false;
   bool released_at_limit = false;
-  bool replaces = false;
+  bool replaces = false;  ///< not with `waits_only`
+  bool waits_only = false;
 };
 /// The messages that the holder of a lease sends later in the call.
 struct LeaseHeartbeat {};

@@ -89,6 +89,6 @@ struct ConvertedRequest {
 
 /// Minor version of the protocol. It must be increased with each addition that a client may depend
 /// on (BuildRequest.min_api_minor).
-inline constexpr uint32_t kApiMinor = 6;
+inline constexpr uint32_t kApiMinor = 7;
 
 }  // namespace cccl_cache::daemon

@@ -244,6 +244,26 @@ TEST_CASE("a key says that the client replaces the deposit") {
   }
 }
 
+TEST_CASE("a key says that the client only waits, and a lease of an older daemon is abandoned") {
+  Scene scene;
+  std::atomic<bool> abandoned{false};
+  scene.acquire = [&](const v1::DepositKey& key, Scene::Stream* stream) {
+    CHECK(key.waits_only());
+    Grant(stream);
+    v1::AcquireRequest request;
+    while (stream->Read(&request)) abandoned = abandoned || request.has_abandonment();
+    return grpc::Status::OK;
+  };
+  DepositKey key = kKey;
+  key.waits_only = true;
+  const auto acquired = scene.client->Acquire(key);
+  REQUIRE(acquired.ok());
+  CHECK(std::get<Lease>(*acquired).released());
+  CHECK_FALSE(std::get<Lease>(*acquired).held());
+  scene.daemon.Stop(std::chrono::seconds(20));
+  CHECK(abandoned);
+}
+
 TEST_CASE("a waiter released by the holder's failure gets a lease that is not held") {
   Scene scene;
   scene.acquire = [](const v1::DepositKey&, Scene::Stream* stream) {

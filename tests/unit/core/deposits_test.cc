@@ -36,7 +36,7 @@ struct Scene {
   explicit Scene(FakeDepositStore& in, Deposits::Options options = {}, Cluster* cluster = nullptr)
       : deposits(std::move(options), {in, statistics, {}, cluster}) {}
 
-  /// Calls Acquire and waits for the answer: "lease", the contents, or "refused".
+  /// Calls Acquire and waits for the answer: "lease", the contents, "released" or "refused".
   std::string Ask(const DepositClaim& claim) {
     waiter = deposits.NewSeat();
     const auto told = std::make_shared<std::promise<LeaseNews>>();
@@ -46,6 +46,7 @@ struct Scene {
     std::future<LeaseNews> answer = told->get_future();
     if (answer.wait_for(testing::kPatience) != std::future_status::ready) return "nothing";
     const LeaseNews news = answer.get();
+    if (std::holds_alternative<LeaseReleased>(news)) return "released";
     if (const auto* found = std::get_if<DepositFound>(&news)) return *found->contents;
     const auto* grant = std::get_if<LeaseGrant>(&news);
     if (grant == nullptr) return "refused";
@@ -153,6 +154,33 @@ TEST_CASE("a caller that waits to replace a deposit gets the one that the holder
   CHECK(told.empty());
   CHECK(std::holds_alternative<Ok>(scene.Publish(replacing, "new")));
   CHECK(told == "new");
+}
+
+DepositClaim Watching(DepositClaim claim) {
+  claim.accepts_release = claim.waits_only = true;
+  return claim;
+}
+
+TEST_CASE("a caller that only waits gets the deposit, or is released, and never holds the lease") {
+  FakeDepositStore store;
+  Scene scene(store);
+  CHECK(scene.Ask(Watching(Claim("a"))) == "released");
+  scene.Deposit(Claim("a"), "bytes");
+  CHECK(scene.Ask(Watching(Claim("a"))) == "bytes");
+  store.unreadable = true;
+  CHECK(scene.Ask(Watching(Claim("a"))) == "released");
+  CHECK(scene.statistics.Get(Counter::kLeases) == 1);
+}
+
+TEST_CASE("a caller that only waits gets a deposit that is published during its look-up") {
+  FakeDepositStore store;
+  Scene scene(store);
+  scene.Deposit(Claim("a"), "bytes");
+  store.during_get = [&] {
+    REQUIRE(scene.deposits.Remove(Claim("a").key, 1));
+    scene.Deposit(Claim("a"), "anew");
+  };
+  CHECK(scene.Ask(Watching(Claim("a"))) == "anew");
 }
 
 TEST_CASE("a corrupt deposit is a miss, and is removed") {
@@ -524,6 +552,19 @@ TEST_CASE("if the caller that queries other nodes leaves, the next waiter querie
   CHECK(first.told.empty());
   nodes.Tell(nodes.Last(2));
   CHECK(first.Contents() == "bytes");
+}
+
+TEST_CASE("a caller that only waits gets another node's deposit, and asks for no lease there") {
+  testing::FakeCluster nodes;
+  DepositElsewhere(nodes, OfGroup(7, "a"), "bytes", {{7, "lab"}});
+  Node here(nodes, {{7, "lab"}});
+  here.Acquire(Watching(OfGroup(7, "a")));
+  CHECK(here.Contents() == "bytes");
+  CHECK(here.scene.deposits.List(1, std::nullopt, 9).front().is_fetched);
+  CHECK(here.scene.Ask(Watching(OfGroup(7, "b"))) == "released");
+  nodes.reachable = false;
+  CHECK(here.scene.Ask(Watching(OfGroup(7, "c"))) == "released");
+  CHECK(nodes.asked() == 0);
 }
 
 TEST_CASE("Remove also removes the user's deposit from the cluster") {

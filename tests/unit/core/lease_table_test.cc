@@ -288,6 +288,60 @@ TEST_CASE("after Fail the first waiter that does not accept a release gets the l
   CHECK(older.told.empty());
 }
 
+TEST_CASE("a caller that only waits is released at once if the key has no holder") {
+  Scene scene;
+  const Caller watcher(scene, "a", {.waits_only = true});
+  CHECK(watcher.told == "released ");
+  CHECK(scene.table.gauges().held + scene.table.gauges().waiting == 0);
+  CHECK(Caller(scene, "a").told == "lease ");
+}
+
+TEST_CASE("a caller that only waits gets the deposit of the holder, or of the next one") {
+  Scene scene;
+  const Caller holder(scene, "a");
+  const Caller watcher(scene, "a", {.waits_only = true});
+  Caller next(scene, "a");
+  CHECK(watcher.told.empty());
+  scene.table.Leave(holder.waiter);
+  CHECK(watcher.told.empty());
+  next.Publish("bytes");
+  CHECK(watcher.told == "found bytes ");
+  CHECK(scene.table.gauges().waiting == 0);
+}
+
+TEST_CASE("a caller that only waits is released when the last holder leaves, fails or is silent") {
+  Scene scene;
+  const Caller leaves(scene, "a");
+  const Caller first(scene, "a", {.waits_only = true});
+  scene.table.Leave(leaves.waiter);
+  CHECK(first.told == "released ");
+  const Caller fails(scene, "a");
+  const Caller second(scene, "a", {.waits_only = true});
+  scene.table.Fail(fails.waiter);
+  CHECK(second.told == "released ");
+  const Caller silent(scene, "a");
+  const Caller third(scene, "a", {.waits_only = true});
+  scene.now += kPatience;
+  static_cast<void>(scene.table.Pass());
+  CHECK(third.told == "released ");
+  CHECK(Caller(scene, "a").told == "lease ");
+}
+
+TEST_CASE("a caller that only waits ends no lease, and waits until its own timeout") {
+  Scene scene;
+  Caller holder(scene, "a");
+  const Caller watcher(scene, "a", {.until = Time{} + 2 * kMax, .waits_only = true});
+  const Caller leaver(scene, "a", {.waits_only = true});
+  scene.table.Leave(leaver.waiter);
+  for (; scene.now < Time{} + 3 * kMax; scene.now += kPatience / 2) {
+    REQUIRE(scene.table.Beat(holder.waiter));
+    static_cast<void>(scene.table.Pass());
+  }
+  CHECK(watcher.told == "timed-out ");
+  holder.Publish("bytes");
+  CHECK(leaver.told.empty());
+}
+
 TEST_CASE("Fail has no effect for a waiter, or for a holder that publishes") {
   Scene scene;
   Caller holder(scene, "a");

@@ -49,8 +49,20 @@ TEST_CASE("a deposit's key arrives with all its fields") {
   CHECK(ask.gid == 7u);
   CHECK(ask.wait == std::chrono::milliseconds(250));
   CHECK(ask.accepts_release);
+  CHECK_FALSE(ask.waits_only);
   CHECK_FALSE(std::get<DepositAsk>(*Decode(Ask(0))).accepts_release);
   CHECK_FALSE(std::get<DepositAsk>(*Decode(Ask(0))).gid);
+}
+
+TEST_CASE("a caller that only waits must accept a release, and can't replace the deposit") {
+  v1::AcquireRequest message = Ask(1);
+  message.mutable_key()->set_waits_only(true);
+  message.mutable_key()->set_replaces(true);
+  CHECK_FALSE(std::get<DepositAsk>(*Decode(message)).waits_only);
+  CHECK(std::get<DepositAsk>(*Decode(message)).replaces);
+  message.mutable_key()->set_accepts_release(true);
+  CHECK(std::get<DepositAsk>(*Decode(message)).waits_only);
+  CHECK_FALSE(std::get<DepositAsk>(*Decode(message)).replaces);
 }
 
 TEST_CASE("messages of a lease's holder are decoded by their kind") {

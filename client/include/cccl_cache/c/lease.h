@@ -37,6 +37,9 @@ typedef struct cccl_cache_deposit_key {
   int32_t replaces;          /* non-zero: cccl_cache_acquire returns the lease also if this user has
                                 deposited the contents on this node, to replace them. Others get the
                                 old contents until the publication. */
+  int32_t waits_only;        /* non-zero: cccl_cache_acquire never returns a lease that is held. It
+                                returns the deposit, waits while another client makes it, and
+                                otherwise returns a released `lease` at once. */
 } cccl_cache_deposit_key;
 
 /* Returns the deposit, or the lease to make it: exactly one of `hit` and `lease` is set. While
@@ -63,8 +66,9 @@ CCCL_CACHE_API void cccl_cache_deposit_free(cccl_cache_deposit* deposit);
 /* Returns non-zero while the lease is held, as far as the client knows. */
 CCCL_CACHE_API int32_t cccl_cache_lease_held(const cccl_cache_lease* lease);
 /* Returns non-zero if this client waited for another client's lease, and that client failed to make
- * the contents, or if released_at_limit is set and the limit is reached. This client makes them for
- * itself and can't publish them (CCCL_CACHE_LEASE_LOST). */
+ * the contents, if released_at_limit is set and the limit is reached, or if waits_only is set and
+ * there is no deposit. This client makes the contents for itself and can't publish them
+ * (CCCL_CACHE_LEASE_LOST). */
 CCCL_CACHE_API int32_t cccl_cache_lease_released(const cccl_cache_lease* lease);
 /* Returns the key in hexadecimal. Valid as long as the lease. */
 CCCL_CACHE_API cccl_cache_bytes cccl_cache_lease_id(const cccl_cache_lease* lease);

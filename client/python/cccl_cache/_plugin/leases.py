@@ -46,7 +46,8 @@ class LeaseClient(Protocol):
     """The part of cccl_cache.Client that is used here."""
 
     def lease(
-        self, namespace: str, fields: Mapping[str, Any], *, group: Optional[str], timeout: Optional[float], replace: bool
+        self, namespace: str, fields: Mapping[str, Any], *, group: Optional[str], timeout: Optional[float], replace: bool,
+        wait_only: bool,
     ) -> ContextManager[Lease]: ...
 
     def touch_deposits(
@@ -126,13 +127,14 @@ class Deposits:
         finally:
             offer.close()
 
-    def open(self, key: Key, what: str, *, wait: Optional[float] = None, replace: bool = False) -> "Offer":
+    def open(self, key: Key, what: str, *, wait: Optional[float] = None, replace: bool = False,
+             wait_only: bool = False) -> "Offer":
         """Like `ask`, but not for a `with` statement: the caller must close the returned offer.
 
         `wait` is the longest wait in seconds. If it passes, later waits do not become shorter. With `replace`, the offer is
-        the right to publish another deposit in place of this user's own.
+        the right to publish another deposit in place of this user's own. With `wait_only`, it is never the right to publish.
         """
-        return Offer(key, what, self, self._report, wait, replace)
+        return Offer(key, what, self, self._report, wait, replace, wait_only)
 
     def touch(self, keys: Iterable[Key]) -> bool:
         """Records in the daemon a use of these deposits. Returns False if the daemon does not answer."""
@@ -153,12 +155,13 @@ class Deposits:
             self._report.error(what, error)
             return False
 
-    def acquire(self, key: Key, what: str, wait: Optional[float], replace: bool) -> tuple[Any, Optional[Lease]]:
+    def acquire(self, key: Key, what: str, wait: Optional[float], replace: bool,
+                wait_only: bool) -> tuple[Any, Optional[Lease]]:
         """Returns an object that ends the lease, and the deposit or its lease. None if the daemon gives neither."""
         seconds = self._breaker.seconds if wait is None else min(wait, self._breaker.seconds)
         try:
             entered = self._connected().lease(
-                self._namespace, key.fields, group=self._settings.group, timeout=seconds, replace=replace
+                self._namespace, key.fields, group=self._settings.group, timeout=seconds, replace=replace, wait_only=wait_only
             )
             lease = entered.__enter__()
             self._breaker.answered()
@@ -196,21 +199,24 @@ class Offer:
     held
         Whether this process holds the lease, so that it may publish.
     released
-        Whether the process that held the lease has failed and released all waiters.
+        Whether the process that held the lease has failed and released all waiters, or, with `wait_only`, no process makes
+        the deposit.
     """
 
-    def __init__(self, key: Key, what: str, deposits: Deposits, report: Report, wait: Optional[float], replace: bool):
+    def __init__(self, key: Key, what: str, deposits: Deposits, report: Report, wait: Optional[float], replace: bool,
+                 wait_only: bool):
         self._key = key
         self._what = what
         self._deposits = deposits
         self._report = report
         self._wait = wait
         self._replace_own = replace
+        self._wait_only = wait_only
         self._replaced = False
         self._acquire()
 
     def _acquire(self) -> None:
-        self._entered, lease = self._deposits.acquire(self._key, self._what, self._wait, self._replace_own)
+        self._entered, lease = self._deposits.acquire(self._key, self._what, self._wait, self._replace_own, self._wait_only)
         self._lease = lease
         sealed = None if lease is None else lease.contents
         self.contents = None if sealed is None else unpack(self._key.digest, bytes(sealed))

@@ -166,7 +166,7 @@ class Steps:
         if seat.flight is not None:
             made = seat.flight.wait(self._wait)
         else:
-            offer = self._deposits.open(key, self._namespace)
+            offer = self._deposits.open(key, self._namespace, wait_only=True)
             made = offer.read(_unpack)
             offer.close()
         self._note(made, began)
