@@ -24,6 +24,7 @@ _PLUGINS = {
     "numba_cuda_mlir.cuda": ("CCCL_CACHE_NUMBA_MLIR", "cccl_cache.numba_mlir"),
     "cupy": ("CCCL_CACHE_CUPY", "cccl_cache.cupy"),
     "cutlass": ("CCCL_CACHE_CUTE", "cccl_cache.cute"),
+    "jax": ("CCCL_CACHE_JAX", "cccl_cache.jax"),
 }
 
 

@@ -26,6 +26,7 @@ _PLUGINS = {
     "cuda.compute": "cccl_cache.compute",
     "cupy": "cccl_cache.cupy",
     "CuTe DSL": "cccl_cache.cute",
+    "JAX": "cccl_cache.jax",
     "numba-cuda": "cccl_cache.numba",
     "numba-cuda-mlir": "cccl_cache.numba_mlir",
     "triton": "cccl_cache.triton",

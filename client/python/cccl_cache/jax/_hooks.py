@@ -1,0 +1,81 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""The change to JAX: XLA's compile of a module is a step.
+
+It lies below JAX's own compilation cache, which is asked first if it has a directory. JAX calls the changed function without a
+directory too, but not if `jax_enable_compilation_cache` is off or its own key can't be made. The value is the serialized
+executable with the milliseconds of the compile, in the format of an entry of JAX's cache, which has seconds.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import time
+from typing import Any, Callable, Tuple
+
+from .._plugin.compile_steps import CompileSteps
+from .._plugin.leases import Settings
+from .._plugin.report import Report
+from .._plugin.switch import Patches
+from ._key import fields_of
+
+_Timed = Tuple[Any, float]  # an executable, and the seconds of its compile
+
+
+class JaxHooks:
+    """Makes and undoes the change. For one thread at a time; compiles may run on any thread."""
+
+    def __init__(self, namespace: str, settings: Settings, report: Report):
+        self._steps = CompileSteps(namespace, settings, report)
+        self._patches = Patches()
+
+    def attach(self) -> None:
+        """Changes the package. Does not affect earlier results."""
+        from jax._src import compiler
+
+        self._patches.replace(compiler, "_compile_and_write_cache", self._stepping(compiler._compile_and_write_cache))
+
+    def detach(self) -> None:
+        """Undoes the change."""
+        self._patches.undo()
+
+    def _stepping(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        from jax._src import compilation_cache, compiler
+
+        # JAX itself does not cache host callbacks in releases in which this function asks for them.
+        write_asks = "host_callbacks" in inspect.signature(compiler._cache_write).parameters
+
+        @functools.wraps(original)
+        def _compile_and_write_cache(backend: Any, computation: Any, executable_devices: Any, compile_options: Any,
+                                     host_callbacks: Any, module_name: str, cache_key: str) -> Any:
+            found = False
+
+            def compile() -> _Timed:
+                began = time.monotonic()
+                made = original(backend, computation, executable_devices, compile_options, host_callbacks, module_name, cache_key)
+                return made, time.monotonic() - began
+
+            def pack(made: _Timed) -> bytes:
+                executable, seconds = made
+                entry = compilation_cache.combine_executable_and_time(executable.serialize(), int(seconds * 1000))
+                return bytes(compilation_cache.compress_executable(entry))
+
+            def load(value: bytes) -> _Timed:
+                nonlocal found
+                entry = compilation_cache.decompress_executable(value)
+                serialized, milliseconds = compilation_cache.extract_executable_and_time(entry)
+                callbacks = [host_callbacks] if host_callbacks else []
+                executable = backend.deserialize_executable(serialized, executable_devices, compile_options, *callbacks)
+                found = True
+                return executable, milliseconds / 1000
+
+            executable, seconds = self._steps.run(
+                module_name, lambda: fields_of(backend, computation, list(executable_devices), compile_options,
+                                               bool(host_callbacks) and write_asks), compile, pack, load)
+            if found:  # JAX's own cache keeps what took longer than its threshold, for processes without the plug-in
+                asked = [host_callbacks] if write_asks else []
+                compiler._cache_write(cache_key, seconds, module_name, backend, executable, *asked)
+            return executable
+
+        return _compile_and_write_cache

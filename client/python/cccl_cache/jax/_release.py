@@ -1,0 +1,54 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the plug-in needs of JAX. A release that has all of it is served, whatever its number."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from typing import Any
+
+from .._plugin.switch import capable_release
+
+PACKAGE = "jax"
+_COMPILER, _CACHE = "jax._src.compiler", "jax._src.compilation_cache"
+_WRITE = ["cache_key", "compile_time_secs", "module_name", "backend", "executable"]
+# Each function with the parameters of the releases that are served.
+_FUNCTIONS = {
+    (_COMPILER, "_compile_and_write_cache"): [
+        ["backend", "computation", "executable_devices", "compile_options", "host_callbacks", "module_name", "cache_key"]],
+    (_COMPILER, "_get_cache_key"): [["options", "backend", "computation", "devices", "override_fdo_profile"]],
+    (_COMPILER, "_cache_write"): [_WRITE, [*_WRITE, "host_callbacks"]],
+    (_CACHE, "compress_executable"): [["executable"]],
+    (_CACHE, "decompress_executable"): [["executable"]],
+    (_CACHE, "combine_executable_and_time"): [["serialized_executable", "compile_time"]],
+    (_CACHE, "extract_executable_and_time"): [["executable_and_time"]],
+}
+_ATTRIBUTES = [
+    ("jax._src.lib", "_jax.LoadedExecutable.serialize"),
+    ("jax._src.lib", "_jax.Client.deserialize_executable"),
+    ("jax._src.lib", "_jax.CompileOnlyPyClient"),
+    ("jax._src.lib", "xla_client.DeviceAssignment.create"),
+    ("jax._src.config", "compilation_cache_check_contents.value"),
+    ("jax._src.config", "remove_custom_partitioning_ptr_from_cache_key.value"),
+]
+
+
+def served_release() -> str:
+    """Returns the package with its release. Imports JAX. Raises NotServed."""
+    return capable_release(PACKAGE, _difference)
+
+
+def _difference() -> str:
+    """Returns what is missing or unknown in the package; empty if nothing is."""
+    for (module, name), known in _FUNCTIONS.items():
+        found: Any = getattr(importlib.import_module(module), name, None)
+        if found is None or list(inspect.signature(found).parameters) not in known:
+            return f"{module} has no {name}({', '.join(known[0])})"
+    for module, name in _ATTRIBUTES:
+        found = importlib.import_module(module)
+        for part in name.split("."):
+            if not hasattr(found, part):
+                return f"{module} has no {name}"
+            found = getattr(found, part)
+    return ""
