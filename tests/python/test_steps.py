@@ -141,6 +141,21 @@ def test_a_killed_holder_delays_no_other_process(node):
     assert other.ask("counts")["org.example.test"]["published"] == 1
 
 
+def test_a_program_in_cpp_has_one_more_thread_while_it_makes_a_step(directory, fake):
+    node = Node(directory, fake, [CPP])
+
+    def threads():
+        return len(os.listdir(f"/proc/{holder.process.pid}/task"))
+
+    try:
+        holder = node.holder()
+        assert threads() == 2
+        node.open("go")
+        assert holder.hear() == "value of one" and threads() == 1
+    finally:
+        node.end()
+
+
 def test_a_process_may_wait_for_a_value_without_making_it(node):
     waiting = node.start()
     assert waiting.ask("wait", "one") is None

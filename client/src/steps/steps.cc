@@ -49,7 +49,7 @@ std::unique_ptr<OpenStep> NamespaceSteps::Wait(std::string_view description) {
   const auto began = Clock::now();
   Value value;
   if (seat.flight == nullptr) {
-    value = Ask(digest, false, false, /*waits_only=*/true).value;
+    value = Ask(digest, {.waits_only = true}).value;
   } else if (!seat.nested) {
     value = Flights::Wait(*seat.flight, began + options_.wait);
   }
@@ -62,8 +62,7 @@ std::string NamespaceSteps::NameOf(const std::string& digest) const {
   return options_.name_space + '\0' + options_.group + '\0' + digest;
 }
 
-NamespaceSteps::Answer NamespaceSteps::Ask(const std::string& digest, bool replace, bool briefly,
-                                           bool waits_only) {
+NamespaceSteps::Answer NamespaceSteps::Ask(const std::string& digest, Wish wish) {
   if (!gid_.ok()) {
     CountError(gid_.error().status);
     return {};
@@ -71,22 +70,22 @@ NamespaceSteps::Answer NamespaceSteps::Ask(const std::string& digest, bool repla
   const DepositQuestion question = {.name_space = options_.name_space,
                                     .fields = {{"step", digest}},
                                     .gid = *gid_,
-                                    .replaces = replace,
-                                    .waits_only = waits_only,
+                                    .replaces = wish.replace,
+                                    .waits_only = wish.waits_only,
                                     .hold = options_.hold};
   for (bool removed = false;; removed = true) {
     auto acquired = DepositCalls(channel_).Acquire(
-        question, briefly || hung_ ? std::min(options_.wait, kBriefly) : options_.wait);
+        question, wish.briefly || hung_ ? std::min(options_.wait, kBriefly) : options_.wait);
     if (!acquired.ok()) {
       const cccl_cache_status status = acquired.error().status;
       CountError(status);
       const bool silent = status == CCCL_CACHE_DEADLINE || status == CCCL_CACHE_UNAVAILABLE;
-      if (silent && !briefly) hung_ = true;
+      if (silent && !wish.briefly) hung_ = true;
       return {};
     }
     hung_ = false;
     if (std::holds_alternative<ReleasedLease>(*acquired)) {
-      if (!waits_only) ++counts_.released;
+      if (!wish.waits_only) ++counts_.released;
       return {};
     }
     if (auto* lease = std::get_if<std::unique_ptr<HeldLease>>(&*acquired)) {
@@ -113,7 +112,7 @@ void NamespaceSteps::Publish(std::unique_ptr<HeldLease> lease, const std::string
   if (lease->expired()) {
     ++counts_.expired;
     if (replace) return;  // a late replacement could take the place of a good value
-    lease = Ask(digest, false, true).lease;
+    lease = Ask(digest, {.briefly = true}).lease;
     if (lease == nullptr) return;
     published = lease->Publish(value.deposit(), Deadline::After(kPublication));
   }
@@ -130,8 +129,8 @@ void NamespaceSteps::Count(const Value& value, Clock::time_point began) {
   if (value == nullptr) return;
   ++counts_.hits;
   counts_.hit_bytes += value->value().size();
-  counts_.saved_us +=
-      static_cast<uint64_t>(std::max(value->took() - waited, microseconds(0)).count());
+  if (value->took() <= waited) return;
+  counts_.saved_us += static_cast<uint64_t>((value->took() - waited).count());
 }
 
 void NamespaceSteps::CountError(cccl_cache_status status) {
@@ -150,7 +149,7 @@ OpenStep::OpenStep(std::shared_ptr<NamespaceSteps> steps, std::string digest, Fl
 bool OpenStep::Open() {
   NamespaceSteps::Value value;
   if (seat_.leads) {
-    auto answer = steps_->Ask(digest_, replace_, false);
+    auto answer = steps_->Ask(digest_, {.replace = replace_});
     value = std::move(answer.value);
     lease_ = std::move(answer.lease);
     if (value == nullptr) {

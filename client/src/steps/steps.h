@@ -70,9 +70,14 @@ class NamespaceSteps : public std::enable_shared_from_this<NamespaceSteps> {
     std::unique_ptr<HeldLease> lease{};
   };
 
+  struct Wish {
+    bool replace = false;
+    bool briefly = false;     ///< does not wait for another process
+    bool waits_only = false;  ///< the answer has no lease
+  };
+
   [[nodiscard]] std::string NameOf(const std::string& digest) const;
-  /// `briefly`: does not wait for another process. `waits_only`: the answer has no lease.
-  Answer Ask(const std::string& digest, bool replace, bool briefly, bool waits_only = false);
+  Answer Ask(const std::string& digest, Wish wish);
   /// Removes a damaged deposit. Returns whether it was there.
   bool Remove(const std::string& key);
   void Publish(std::unique_ptr<HeldLease> lease, const std::string& digest, const StepValue& value,
