@@ -24,7 +24,9 @@ _PLUGINS = {
     "numba_cuda_mlir.cuda": ("CCCL_CACHE_NUMBA_MLIR", "cccl_cache.numba_mlir"),
     "cupy": ("CCCL_CACHE_CUPY", "cccl_cache.cupy"),
     "cutlass": ("CCCL_CACHE_CUTE", "cccl_cache.cute"),
+    "flashinfer.jit.core": ("CCCL_CACHE_FLASHINFER", "cccl_cache.flashinfer"),
     "jax": ("CCCL_CACHE_JAX", "cccl_cache.jax"),
+    "tvm_ffi.cpp.extension": ("CCCL_CACHE_TVM_FFI", "cccl_cache.tvm_ffi"),
 }
 
 

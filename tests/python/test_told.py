@@ -44,10 +44,12 @@ def test_python_m_cccl_cache_reports_a_missing_daemon_and_the_active_plug_ins(di
         "cuda.compute": "off: cuda-cccl is not installed",
         "cupy": "off: cupy-cuda13x is not installed",
         "CuTe DSL": "off: nvidia-cutlass-dsl is not installed",
+        "FlashInfer": "off: flashinfer-python is not installed",
         "JAX": "off: jax is not installed",
         "numba-cuda": "off: numba-cuda is not installed",
         "numba-cuda-mlir": "off: numba-cuda-mlir is not installed",
-        "triton": "off: triton is not installed"}
+        "triton": "off: triton is not installed",
+        "TVM-FFI": "off: apache-tvm-ffi is not installed"}
 
 
 def test_python_m_cccl_cache_reports_that_nothing_is_compiled_locally(monkeypatch):

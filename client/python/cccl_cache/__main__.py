@@ -26,10 +26,12 @@ _PLUGINS = {
     "cuda.compute": "cccl_cache.compute",
     "cupy": "cccl_cache.cupy",
     "CuTe DSL": "cccl_cache.cute",
+    "FlashInfer": "cccl_cache.flashinfer",
     "JAX": "cccl_cache.jax",
     "numba-cuda": "cccl_cache.numba",
     "numba-cuda-mlir": "cccl_cache.numba_mlir",
     "triton": "cccl_cache.triton",
+    "TVM-FFI": "cccl_cache.tvm_ffi",
 }
 _PROCESS_BYTES = 64 << 20  # the library's own choice
 
