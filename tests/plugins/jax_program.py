@@ -7,7 +7,9 @@ XLA, or the error's name.
 "gated FILE NUMBER GATE": the same, but the compile waits for a line from this FIFO, and fails if it is "fail".
 "damaged FILE NUMBER": deposits a damaged executable. "unpacked FILE NUMBER GATE": as "gated", but it can't be packed.
 "threads FILE NUMBER": the results of four threads that compile at once. "processors FILE NUMBER": as "compute", as a process
-that may use 99 processors. "callback NUMBER": calls Python from a compiled function. "partitioned NUMBER": partitions with Python.
+that may use 99 processors. "with NAME VALUE FILE
+NUMBER": as "compute", with this environment variable. "callback NUMBER": calls Python from a compiled function. "partitioned
+NUMBER": partitions with Python. "serialized FILE NUMBER": the result of an executable that the program has serialized.
 "join ADDRESS RANK": makes this the process RANK of a job of two. "sum FILE NUMBER": computes over the devices of both.
 "status": the counts of the plug-in.
 
@@ -128,18 +130,37 @@ def processors(file, number):
         os.sched_getaffinity = allowed
 
 
+def with_variable(name, value, file, number):
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        return compute(file, number)
+    finally:
+        os.environ.pop(name)
+        if before is not None:
+            os.environ[name] = before
+
+
 def callback(number):
     shape = jax.ShapeDtypeStruct((2,), "f")
-    function = jax.jit(lambda x: jax.pure_callback(lambda y: y * numpy.float32(number), shape, x))
+    function = jax.jit(lambda x: jax.pure_callback(lambda y: numpy.asarray(y) * numpy.float32(number), shape, x))
     return numpy.asarray(function(numpy.ones(2, "f"))).tolist()
 
 
 def partitioned(number):
     function = custom_partitioning(lambda x: x * int(number))
-    function.def_partition(infer_sharding_from_operands=lambda mesh, given, made: given[0].sharding,
-                           partition=lambda mesh, given, made: (mesh, lambda x: x * int(number), made.sharding, (given[0].sharding,)),
-                           sharding_rule="i -> i")
-    return numpy.asarray(jax.jit(function)(numpy.ones(2, "f"))).tolist()
+    function.def_partition(infer_sharding_from_operands=lambda mesh, given, made: given[0].sharding, sharding_rule="i -> i",
+                           partition=lambda mesh, given, made: (mesh, lambda x: x * int(number), made.sharding, (given[0].sharding,)))
+    everywhere = NamedSharding(jax.make_mesh((2,), ("all",)), PartitionSpec("all"))
+    return numpy.asarray(jax.jit(function)(jax.device_put(numpy.ones(2, "f"), everywhere))).tolist()
+
+
+def serialized(file, number):
+    from jax.experimental import serialize_executable
+
+    x = numpy.full((4, 4), 0.1, "f")
+    packed = serialize_executable.serialize(jitted(file, number).lower(x).compile())
+    return digest(serialize_executable.deserialize_and_load(*packed, execution_devices=jax.devices()[:1])(x))
 
 
 def join(address, rank):
@@ -163,7 +184,7 @@ def status():
 
 
 COMMANDS = {"compute": compute, "gated": gated, "damaged": damaged, "unpacked": unpacked, "threads": threads, "processors": processors,
-            "callback": callback, "partitioned": partitioned, "join": join, "sum": sum, "status": status}
+            "with": with_variable, "serialized": serialized, "callback": callback, "partitioned": partitioned, "join": join, "sum": sum, "status": status}
 print(json.dumps("ready"), file=answers, flush=True)
 for line in sys.stdin:
     command, *given = line.split()

@@ -4,18 +4,31 @@
 
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
+import subprocess
+import sys
+import types
 
+import cccl_cache.jax
 import pytest
 from asked_process import AskedProcess
+from cccl_cache._plugin.canonical import Refused
+from cccl_cache._plugin.leases import Settings
+from cccl_cache.jax import _hooks, _key, _release
+from cccl_cache.steps._steps import report_of
 from daemon_fixtures import lasting_daemon
+from jax._src import compiler
+from jax._src import config as jax_config
+from jax._src.lib import xla_client
 from lease_client import wait_for_waiters
-from patience import wait_for
+from patience import PATIENCE, wait_for
 from places import PLACES
 
 HERE = pathlib.Path(__file__).parent
+GUIDE = HERE.parents[1] / "docs/guide-jax.md"
 MADE, FOUND = {"made": 1, "published": 1}, {"hits": 1}
 
 
@@ -34,8 +47,9 @@ class Node:
                "JAX_PLATFORMS": "cpu", "XLA_FLAGS": "--xla_force_host_platform_device_count=2", "COMPILED": str(self._compiled)}
         return {**os.environ, **own, **more}
 
-    def start(self, count=1, **environment):
-        started = [AskedProcess(self.environment(**environment), HERE / "jax_program.py") for _ in range(count)]
+    def start(self, *environments):
+        """Starts a process with each of these additions to the environment."""
+        started = [AskedProcess(self.environment(**each), HERE / "jax_program.py") for each in environments]
         self._processes += started
         for process in started:
             assert process.hear() == "ready"
@@ -76,7 +90,7 @@ def node(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def four(node):
-    return node.start(4)
+    return node.start(*[{}] * 4)
 
 
 def counts(process):
@@ -106,7 +120,7 @@ def test_a_function_is_compiled_once_by_four_processes(node, four):
 
 
 def test_a_found_function_computes_the_result_of_an_uncached_compile(node, four):
-    [alone] = node.start(CCCL_CACHE_JAX="0")
+    [alone] = node.start({"CCCL_CACHE_JAX": "0"})
     made = alone.ask("compute", node.file, 4)
     assert len(made) == 64 and not alone.ask("status")["on"]
     alone.end()
@@ -129,7 +143,7 @@ def test_a_compile_that_fails_raises_its_error_and_releases_waiting_processes(no
 
 def test_a_killed_process_delays_no_other(node, four):
     before, gate = node.compiled(), node.gate("killed")
-    [holder] = node.start()
+    [holder] = node.start({})
     holder.tell("gated", node.file, 6, gate)
     wait_for(lambda: node.compiled() == before + 1, "a compile that runs")
     four[0].tell("compute", node.file, 6)
@@ -145,14 +159,10 @@ def test_threads_of_a_process_compile_a_function_once(node, four):
     assert node.compiled() == before + 1
 
 
-def test_source_device_and_rank_do_not_matter(node, four):
+def test_the_source_and_the_rank_do_not_matter(node, four):
     made = four[0].ask("compute", node.file, 8)
-    moved = node.file_with("moved", shifted=3)
-    assert changes(four[1], "compute", moved, 8) == (made, FOUND)
-    assert changes(four[1], "compute", node.file, 8, 1) == (made, FOUND)
-    [other] = node.start(RANK="1", LOCAL_RANK="1", TF_CPP_MIN_LOG_LEVEL="1")
-    assert changes(other, "compute", node.file, 8) == (made, FOUND)
-    other.end()
+    assert changes(four[1], "compute", node.file_with("moved", shifted=3), 8) == (made, FOUND)
+    assert changes(four[2], "with", "RANK", 1, node.file, 8) == (made, FOUND)
 
 
 @pytest.mark.parametrize("name, change", [("operator", ("x @ x", "x + x")), ("function", ("sin", "cos")), ("type", ("+ n", "+ n * 1j"))])
@@ -160,3 +170,221 @@ def test_an_edited_function_is_compiled(node, four, name, change):
     made = four[0].ask("compute", node.file, 9)
     other, outcome = changes(four[0], "compute", node.file_with(name, change), 9)
     assert other != made and outcome == MADE
+
+
+@pytest.mark.parametrize("option", ["xla_cpu_enable_fast_math", "xla_cpu_enable_fast_min_max"])
+def test_other_options_are_another_compile(node, four, option):
+    four[0].ask("compute", node.file, 10)
+    made, outcome = changes(four[0], "compute", node.file, 10, 0, option)
+    assert outcome == MADE
+    assert changes(four[1], "compute", node.file, 10, 0, option) == (made, FOUND)
+
+
+def test_another_number_of_processors_is_another_compile(node, four):
+    made = four[0].ask("compute", node.file, 11)
+    assert changes(four[0], "processors", node.file, 11) == (made, MADE)
+
+
+def test_other_variables_flags_and_named_files_are_another_compile(node, four):
+    made = four[0].ask("compute", node.file, 12)
+    named = node.directory / "denylist"
+    naming = ("XLA_FLAGS", f"--xla_gpu_algorithm_denylist_path={named}")
+    for variable, contents in ((("PJRT_NPROC", 1), ""), (("XLA_FLAGS", "--xla_cpu_enable_fast_math=true"), ""),
+                               (naming, "one"), (naming, "other")):
+        named.write_text(contents)
+        assert changes(four[0], "with", *variable, node.file, 12) == (made, MADE), variable
+        assert changes(four[1], "with", *variable, node.file, 12) == (made, FOUND), variable
+
+
+def test_another_build_of_jaxlib_is_another_compile(node, four):
+    made = four[0].ask("compute", node.file, 13)
+    first, *others = os.environ["PYTHONPATH"].split(":")
+    paths = []
+    for name, line in (("same", "jaxlib-1.dist-info/INSTALLER,sha256=x,1\njaxlib/x.pyc,,\n"), ("other", "jaxlib/x.so,sha256=x,1\n")):
+        packages = node.directory / name
+        packages.mkdir()
+        for entry in pathlib.Path(first).iterdir():
+            if entry.match("jaxlib-*.dist-info"):
+                shutil.copytree(entry, packages / entry.name)
+                with open(packages / entry.name / "RECORD", "a") as record:
+                    record.write(line)
+            else:
+                (packages / entry.name).symlink_to(entry)
+        paths.append({"PYTHONPATH": ":".join([str(packages), *others])})
+    same, other = node.start(*paths)
+    assert changes(same, "compute", node.file, 13) == (made, FOUND)
+    assert changes(other, "compute", node.file, 13) == (made, MADE)
+    same.end()
+    other.end()
+
+
+@pytest.mark.parametrize("command, reason", [(("callback", 3), "host callbacks"), (("partitioned", 3), "custom partitioning")])
+def test_a_function_that_calls_python_is_left_to_the_package(four, command, reason):
+    answer, outcome = changes(four[0], *command)
+    assert (answer, outcome) == ([3.0, 3.0], {})
+    assert reason in four[0].ask("status")["not_cached"]
+
+
+def test_a_process_that_wants_more_than_the_executable_makes_its_own(node, four):
+    made = four[0].ask("compute", node.file, 14)
+    assert changes(four[0], "with", "XLA_FLAGS", f"--xla_dump_to={node.directory}", node.file, 14) == (made, {})
+    assert "files of the compile are kept" in four[0].ask("status")["not_cached"]
+    off, serializing = node.start({"JAX_ENABLE_COMPILATION_CACHE": "0"}, {})
+    assert changes(off, "compute", node.file, 14) == (made, {})
+    assert changes(serializing, "serialized", node.file, 14) == (made, {})
+    assert "the program serializes executables" in serializing.ask("status")["not_cached"]
+    off.end()
+    serializing.end()
+
+
+def test_jaxs_own_directory_is_asked_first_and_filled_by_hits(node, four):
+    made = four[0].ask("compute", node.file, 15)
+    before, directory, other_directory = node.compiled(), node.directory / "own", node.directory / "empty"
+    of_jax = {"JAX_COMPILATION_CACHE_DIR": str(directory), "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
+    slow_only = {"JAX_COMPILATION_CACHE_DIR": str(other_directory), "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "1000"}
+    first, again, alone, slow = node.start(of_jax, of_jax, {**of_jax, "CCCL_CACHE_JAX": "0"}, slow_only)
+    assert changes(first, "compute", node.file, 15) == (made, FOUND)
+    assert changes(again, "compute", node.file, 15) == (made, {})
+    assert alone.ask("compute", node.file, 15) == made
+    assert changes(slow, "compute", node.file, 15) == (made, FOUND)
+    assert node.compiled() == before
+    assert list(directory.glob("jit_*")) and not list(other_directory.glob("jit_*"))
+    for process in (first, again, alone, slow):
+        process.end()
+
+
+def test_an_executable_that_can_not_be_loaded_is_replaced_once(node, four):
+    made = four[0].ask("damaged", node.file, 16)
+    before, gate = node.compiled(), node.gate("replaced")
+    four[1].tell("gated", node.file, 16, gate)
+    wait_for(lambda: node.compiled() == before + 1, "a compile that runs")
+    for process in four[2:]:
+        process.tell("compute", node.file, 16)
+    wait_for_waiters(node.daemon, 2)
+    pathlib.Path(gate).write_text("go")
+    assert [process.hear() for process in four[1:]] == [made] * 3
+    assert [len(process.ask("status")["errors"]) for process in four[1:]] == [1] * 3
+    assert node.compiled() == before + 1
+    assert changes(four[0], "compute", node.file, 16) == (made, FOUND)
+
+
+def test_an_executable_that_can_not_be_packed_releases_waiting_processes(node, four):
+    before, gate = node.compiled(), node.gate("unpacked")
+    released = [process.ask("status")["released"] for process in four[1:3]]
+    four[0].tell("unpacked", node.file, 17, gate)
+    wait_for(lambda: node.compiled() == before + 1, "a compile that runs")
+    for process in four[1:3]:
+        process.tell("compute", node.file, 17)
+    wait_for_waiters(node.daemon, 2)
+    pathlib.Path(gate).write_text("go")
+    [made] = {process.hear() for process in four[:3]}
+    assert len(made) == 64 and len(four[0].ask("status")["errors"]) == 1
+    assert [process.ask("status")["released"] for process in four[1:3]] == [each + 1 for each in released]
+
+
+def test_processes_of_one_job_wait_for_no_other_in_compiles_for_the_devices_of_both(node):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    ranks = node.start(*[{"XLA_FLAGS": ""}] * 2)
+    for number, rank in enumerate(ranks):
+        rank.tell("join", address, number)
+    assert [rank.hear() for rank in ranks] == [[2, 2]] * 2
+    for numbers in ((18, 18), (18, 19)):  # the same program for the own device, or another; then one for the devices of both
+        for rank, number in zip(ranks, numbers):
+            rank.tell("compute", node.file, number)
+        assert all(len(rank.hear()) == 64 for rank in ranks)
+        before = [counts(rank) for rank in ranks]
+        for rank in ranks:
+            rank.tell("sum", node.file, numbers[1])
+        assert len({rank.hear() for rank in ranks}) == 1
+        assert [counts(rank) for rank in ranks] == before
+    for rank in ranks:
+        assert rank.ask("status")["not_cached"] == {"devices of several processes": 2}
+        rank.end()
+
+
+def run(node, code, **environment):
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE * 2,
+                          env=node.environment(**environment))
+    assert told.returncode == 0, told.stderr
+    return told.stdout
+
+
+def test_the_guides_example_runs_unchanged(node):
+    [example] = re.findall(r"^```python\n(.*?)^```", GUIDE.read_text(), re.DOTALL | re.MULTILINE)
+    program = node.directory / "example.py"
+    program.write_text(example)
+    first, second = (run(node, f"import runpy; runpy.run_path({str(program)!r})") for _ in range(2))
+    assert "'made': " in first and "'hits': " in second and "'made'" not in second
+
+
+def test_a_release_that_differs_is_left_alone_and_the_reason_is_told(node, monkeypatch):
+    line = "import sys, cccl_cache.jax as plugin; print(plugin.switch.told(), 'jax' in sys.modules)"
+    assert run(node, line, CCCL_CACHE="0").startswith("off until cccl_cache.jax.install()")
+    on = run(node, line)
+    assert on.startswith("on at the import of jax, if ") and on.endswith("(CCCL_CACHE_JAX) False\n")
+    assert _release.served_release().startswith("jax ")
+    assert cccl_cache.jax.switch.told().startswith("off until cccl_cache.jax.install() is called or CCCL_CACHE_JAX=1 is set")
+    with monkeypatch.context() as changed:
+        changed.setattr(compiler, "_compile_and_write_cache", lambda backend, computation, more: None)
+        assert not cccl_cache.jax.install()
+    why = cccl_cache.jax.status()["why_off"]
+    assert "differs from what is served: jax._src.compiler has no _compile_and_write_cache(backend, computation," in why
+    monkeypatch.delattr(jax_config, "compilation_cache_check_contents")
+    assert not cccl_cache.jax.install()
+    assert cccl_cache.jax.status()["why_off"].endswith("jax._src.config has no compilation_cache_check_contents.value")
+    assert cccl_cache.jax.switch.told() == f"off: {cccl_cache.jax.status()['why_off']}"
+
+
+def test_the_change_is_undone():
+    original = compiler._compile_and_write_cache
+    assert cccl_cache.jax.install() and cccl_cache.jax.install()
+    assert compiler._compile_and_write_cache is not original
+    cccl_cache.jax.uninstall()
+    assert compiler._compile_and_write_cache is original
+
+
+def test_nothing_is_kept_for_a_processor_for_which_nothing_can_be_loaded(monkeypatch):
+    class Unloadable:
+        platform = "cpu"
+        serialize = staticmethod(lambda: b"executable")
+
+        def deserialize_executable(self, *given):
+            raise ValueError("another processor")
+
+    monkeypatch.setattr(_hooks, "fields_of", lambda *given: {"key": "one"})
+    report, made = report_of("jax unloadable"), Unloadable()
+    compile = _hooks.JaxHooks("jax unloadable", Settings(connect=lambda: None), report)._stepping(lambda *given: made)
+    for _ in range(2):
+        assert compile(made, None, [], None, (), "name", "key") is made
+    assert report.snapshot()["not_cached"] == {"XLA does not load its executables for this processor": 1}
+
+
+def test_the_compilers_and_libraries_of_cuda_decide_a_compile_for_a_gpu(tmp_path, monkeypatch):
+    versions = types.SimpleNamespace(**{f"{name}_get_version": lambda: 1 for name in _key._VERSIONS})
+    monkeypatch.setitem(sys.modules, "jax_cuda13_plugin._versions", versions)
+    options = xla_client.CompileOptions()
+    seen = []
+
+    def differs():
+        seen.append(_key._platform("gpu", options))
+        return seen[-1] not in seen[:-1]
+
+    def write(path, contents):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(contents)
+
+    assert differs() and not differs()
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
+    for root in ("one", "other"):
+        options.executable_build_options.debug_options.xla_gpu_cuda_data_dir = str(tmp_path / root)
+        write(tmp_path / root / "bin/ptxas", "a")
+        assert differs() == (root == "one")
+    for path in ("other/bin/ptxas", "other/nvvm/libdevice/libdevice.10.bc", "other/lib64/libnvJitLink.so.13", "bin/nvlink"):
+        write(tmp_path / path, f"the contents of {path}")
+        assert differs(), path
+    versions.cudnn_get_version = lambda: 2
+    assert differs()
+    with pytest.raises(Refused, match="the platform tpu"):
+        _key._platform("tpu", options)

@@ -3,7 +3,7 @@
 """The change to JAX: XLA's compile of a module is a step.
 
 It lies below JAX's own compilation cache, which is asked first if it has a directory. JAX calls the changed function without a
-directory too, but not if `jax_enable_compilation_cache` is off or its own key can't be made. The value is the serialized
+directory too, but not if `jax_enable_compilation_cache` is off or if JAX can't make its own key. The value is the serialized
 executable with the milliseconds of the compile, in the format of an entry of JAX's cache, which has seconds.
 """
 
@@ -12,15 +12,14 @@ from __future__ import annotations
 import functools
 import inspect
 import time
-from typing import Any, Callable, Tuple
+from typing import Any, Callable
 
+from .._plugin.canonical import Refused
 from .._plugin.compile_steps import CompileSteps
 from .._plugin.leases import Settings
 from .._plugin.report import Report
 from .._plugin.switch import Patches
 from ._key import fields_of
-
-_Timed = Tuple[Any, float]  # an executable, and the seconds of its compile
 
 
 class JaxHooks:
@@ -29,6 +28,7 @@ class JaxHooks:
     def __init__(self, namespace: str, settings: Settings, report: Report):
         self._steps = CompileSteps(namespace, settings, report)
         self._patches = Patches()
+        self._loads = True  # whether XLA loads here what it serializes for the processor
 
     def attach(self) -> None:
         """Changes the package. Does not affect earlier results."""
@@ -49,33 +49,57 @@ class JaxHooks:
         @functools.wraps(original)
         def _compile_and_write_cache(backend: Any, computation: Any, executable_devices: Any, compile_options: Any,
                                      host_callbacks: Any, module_name: str, cache_key: str) -> Any:
-            found = False
+            seconds, found = 0.0, b""
+            for_processor = backend.platform == "cpu"
 
-            def compile() -> _Timed:
+            def fields() -> dict[str, Any]:
+                if for_processor and not self._loads:
+                    raise Refused("XLA does not load its executables for this processor")
+                return fields_of(backend, computation, list(executable_devices), compile_options,
+                                 bool(host_callbacks) and write_asks)
+
+            def compile() -> Any:
+                nonlocal seconds
                 began = time.monotonic()
                 made = original(backend, computation, executable_devices, compile_options, host_callbacks, module_name, cache_key)
-                return made, time.monotonic() - began
+                seconds = time.monotonic() - began
+                return made
 
-            def pack(made: _Timed) -> bytes:
-                executable, seconds = made
-                entry = compilation_cache.combine_executable_and_time(executable.serialize(), int(seconds * 1000))
+            def deserialize(serialized: bytes) -> Any:
+                callbacks = [host_callbacks] if host_callbacks else []
+                return backend.deserialize_executable(serialized, executable_devices, compile_options, *callbacks)
+
+            def pack(made: Any) -> bytes:
+                serialized = made.serialize()
+                if for_processor:
+                    self._loads = False
+                    deserialize(serialized)
+                    self._loads = True
+                entry = compilation_cache.combine_executable_and_time(serialized, int(seconds * 1000))
                 return bytes(compilation_cache.compress_executable(entry))
 
-            def load(value: bytes) -> _Timed:
-                nonlocal found
+            def load(value: bytes) -> Any:
+                nonlocal seconds, found
                 entry = compilation_cache.decompress_executable(value)
                 serialized, milliseconds = compilation_cache.extract_executable_and_time(entry)
-                callbacks = [host_callbacks] if host_callbacks else []
-                executable = backend.deserialize_executable(serialized, executable_devices, compile_options, *callbacks)
-                found = True
-                return executable, milliseconds / 1000
+                made = deserialize(serialized)
+                seconds, found = milliseconds / 1000, serialized
+                return made
 
-            executable, seconds = self._steps.run(
-                module_name, lambda: fields_of(backend, computation, list(executable_devices), compile_options,
-                                               bool(host_callbacks) and write_asks), compile, pack, load)
+            executable = self._steps.run(module_name, fields, compile, pack, load)
             if found:  # JAX's own cache keeps what took longer than its threshold, for processes without the plug-in
                 asked = [host_callbacks] if write_asks else []
-                compiler._cache_write(cache_key, seconds, module_name, backend, executable, *asked)
+                compiler._cache_write(cache_key, seconds, module_name, backend, _Serialized(found), *asked)
             return executable
 
         return _compile_and_write_cache
+
+
+class _Serialized:
+    """Stands for an executable that is written into JAX's own cache. XLA serializes some loaded executables incompletely."""
+
+    def __init__(self, serialized: bytes) -> None:
+        self._serialized = serialized
+
+    def serialize(self) -> bytes:
+        return self._serialized

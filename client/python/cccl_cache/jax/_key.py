@@ -49,8 +49,10 @@ def fields_of(backend: Any, computation: Any, devices: Sequence[Any], options: A
         raise Refused("JAX compares each compile with its cache")
     if not config.remove_custom_partitioning_ptr_from_cache_key.value and _is_partitioned_by_python(computation):
         raise Refused("custom partitioning")
+    if "jax.experimental.serialize_executable" in sys.modules:
+        raise Refused("the program serializes executables")  # and XLA serializes some loaded executables incompletely
     flags = _flags(options)
-    key = compiler._get_cache_key(_shared(options, len(devices)), backend, computation, numpy.array(devices))
+    key = compiler._get_cache_key(_without_directory(options), backend, computation, numpy.array(devices))
     if key is None:
         raise Refused("JAX has no key")
     return {
@@ -82,18 +84,13 @@ def _flags(options: Any) -> list[tuple[str, str]]:
     return sorted(flags)
 
 
-def _shared(options: Any, devices: int) -> Any:
-    """Returns a copy of the options without what differs between processes and does not decide the executable."""
-    import numpy
-    from jax._src.lib import xla_client
-
+def _without_directory(options: Any) -> Any:
+    """Returns a copy of the options without the paths of JAX's own cache."""
     shared = copy.deepcopy(options)
     debug = shared.executable_build_options.debug_options
     for name in ("xla_gpu_kernel_cache_file", "xla_gpu_per_fusion_autotune_cache_dir"):
         if hasattr(debug, name):
             setattr(debug, name, "")
-    if devices == 1 and shared.device_assignment:  # as JAX does for all GPUs
-        shared.device_assignment = xla_client.DeviceAssignment.create(numpy.zeros((1, 1), numpy.int32))
     return shared
 
 
