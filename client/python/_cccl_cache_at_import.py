@@ -27,6 +27,7 @@ _PLUGINS = {
     "flashinfer.jit.core": ("CCCL_CACHE_FLASHINFER", "cccl_cache.flashinfer"),
     "jax": ("CCCL_CACHE_JAX", "cccl_cache.jax"),
     "tvm_ffi.cpp.extension": ("CCCL_CACHE_TVM_FFI", "cccl_cache.tvm_ffi"),
+    "warp": ("CCCL_CACHE_WARP", "cccl_cache.warp"),
 }
 
 

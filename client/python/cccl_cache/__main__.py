@@ -32,6 +32,7 @@ _PLUGINS = {
     "numba-cuda-mlir": "cccl_cache.numba_mlir",
     "triton": "cccl_cache.triton",
     "TVM-FFI": "cccl_cache.tvm_ffi",
+    "Warp": "cccl_cache.warp",
 }
 _PROCESS_BYTES = 64 << 20  # the library's own choice
 

@@ -1,0 +1,339 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels of Warp are compiled once per node, and never found by a compile with other inputs."""
+
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+
+import cccl_cache.warp
+import pytest
+from asked_process import AskedProcess
+from cccl_cache.warp import _release
+from daemon_fixtures import lasting_daemon
+from lease_client import wait_for_waiters
+from patience import PATIENCE, wait_for
+from places import PLACES
+
+HERE = pathlib.Path(__file__).parent
+GUIDE = HERE.parents[1] / "docs/guide-warp.md"
+MADE, FOUND = {"made": 1, "published": 1}, {"hits": 1}
+
+
+class Node:
+    """Processes that share a daemon. Each test compiles a kernel with another number."""
+
+    def __init__(self, directory, daemon):
+        self.directory, self.daemon = directory, daemon
+        self._compiled = directory / "compiled"
+        self._processes = []
+
+    def environment(self, **more):
+        own = {"CCCL_CACHE": "1", "CCCL_CACHE_SOCKET": self.daemon.socket, "HOME": str(self.directory),
+               "WARP_CACHE_PATH": str(self.directory / f"cache{len(self._processes)}"), "COMPILED": str(self._compiled)}
+        return {**os.environ, **own, **more}
+
+    def start(self, count=1, **environment):
+        started = []
+        for _ in range(count):
+            started.append(AskedProcess(self.environment(**environment), HERE / "warp_program.py"))
+            self._processes.append(started[-1])
+        for process in started:
+            assert process.hear() == "ready"
+        return started
+
+    def compiled(self):
+        """Returns the number of compiles of all processes."""
+        return len(self._compiled.read_text().split()) if self._compiled.exists() else 0
+
+    def gate(self, name):
+        path = self.directory / name
+        os.mkfifo(path)
+        return str(path)
+
+    def kernels(self, number, name="", *changes, shifted=0):
+        """Returns a file with a kernel of this number, in a directory of its own."""
+        text = (HERE / "warp_kernels.py").read_text()
+        for old, new in (("constant(0)", f"constant({number})"), *changes):
+            assert old in text
+            text = text.replace(old, new)
+        file = self.directory / f"{number}{name}" / "kernels.py"
+        file.parent.mkdir()
+        file.write_text("# a line\n" * shifted + text)
+        return file
+
+    def include(self, name, **headers):
+        """Returns a directory with these headers."""
+        place = self.directory / name
+        place.mkdir()
+        for header, text in headers.items():
+            (place / f"{header}.h").write_text(text)
+        return place
+
+    def end(self):
+        for process in self._processes:
+            process.end()
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory):
+    with lasting_daemon(PLACES.fake13) as daemon:
+        node = Node(tmp_path_factory.mktemp("node"), daemon)
+        yield node
+        node.end()
+
+
+@pytest.fixture(scope="module")
+def four(node):
+    return node.start(4)
+
+
+def counts(process):
+    status = process.ask("status")
+    assert status["on"] and not status["errors"], status
+    return {name: status[name] for name in ("hits", "made", "published", "released")}
+
+
+def changes(process, *words):
+    """Returns the answer, and how the counts of the process have changed."""
+    before = counts(process)
+    answer = process.ask(*words)
+    return answer, {name: count - before[name] for name, count in counts(process).items() if count != before[name]}
+
+
+def test_a_module_is_compiled_once_by_four_processes(node, four):
+    file, before, gate = node.kernels(3), node.compiled(), node.gate("once")
+    four[0].tell("gated", file, gate)
+    wait_for(lambda: node.compiled() == before + 1, "a compile that runs")
+    for process in four[1:]:
+        process.tell("compile", file)
+    wait_for_waiters(node.daemon, 3)
+    pathlib.Path(gate).write_text("go")
+    made = {process.hear() for process in four}
+    assert len(made) == 1 and len(made.pop()) == 64
+    assert node.compiled() == before + 1
+
+
+OPTIONS = ((), ("fast_math=true",), ("lineinfo=true",), ('mode="debug"',), ("arch=80",), ("ptx=true",))
+
+
+def test_a_found_cubin_is_that_of_an_uncached_compile(node, four):
+    [alone] = node.start(CCCL_CACHE_WARP="0")
+    file, include = node.kernels(4), node.include("factors", factor="#define FACTOR 4\n")
+    made = set()
+    for options in (*OPTIONS, (f'include="{include}"',)):
+        own = alone.ask("compile", file, *options)
+        assert len(own) == 64
+        for process, outcome in zip(four, (MADE, FOUND)):
+            assert changes(process, "compile", file, *options) == (own, outcome), options
+        made.add(own)
+    assert len(made) == len(OPTIONS) + 1
+    assert not alone.ask("status")["on"]
+    alone.end()
+
+
+def test_warps_own_cache_is_asked_first(node, four):
+    file, into = node.kernels(5), node.directory / "own"
+    made, outcome = changes(four[0], "compile", file, f'into="{into}"')
+    assert outcome == MADE
+    assert changes(four[1], "compile", file, f'into="{into}"') == (made, {})
+
+
+def test_a_compile_that_fails_raises_its_error_and_releases_waiting_processes(node, four):
+    file, before, gate = node.kernels(6), node.compiled(), node.gate("fails")
+    four[0].tell("gated", file, gate)
+    wait_for(lambda: node.compiled() == before + 1, "a compile that runs")
+    four[1].tell("compile", file)
+    wait_for_waiters(node.daemon, 1)
+    pathlib.Path(gate).write_text("fail")
+    assert four[0].hear() == "Exception: CUDA kernel build failed with error code 6"
+    assert len(four[1].hear()) == 64
+    assert counts(four[1])["released"] == 1
+    assert changes(four[0], "compile", file)[1] == MADE
+
+
+def test_a_killed_process_delays_no_other(node, four):
+    file, before, gate = node.kernels(7), node.compiled(), node.gate("killed")
+    [holder] = node.start()
+    holder.tell("gated", file, gate)
+    wait_for(lambda: node.compiled() == before + 1, "a compile that runs")
+    four[0].tell("compile", file)
+    wait_for_waiters(node.daemon, 1)
+    holder.signal(signal.SIGKILL)
+    assert len(four[0].hear()) == 64
+    assert changes(four[1], "compile", file)[1] == FOUND
+
+
+def test_a_stopped_process_delays_others_for_a_bounded_time(directory, make_daemon):
+    strict = Node(directory, make_daemon("--lease-heartbeat", "1s").start())
+    try:
+        file, gate = strict.kernels(8), strict.gate("stopped")
+        holder, waiter = strict.start(2)
+        holder.tell("gated", file, gate)
+        wait_for(lambda: strict.compiled() == 1, "a compile that runs")
+        waiter.tell("compile", file)
+        wait_for_waiters(strict.daemon, 1)
+        holder.signal(signal.SIGSTOP)
+        made = waiter.hear()
+        assert len(made) == 64 and counts(waiter)["published"] == 1
+        holder.signal(signal.SIGCONT)
+        pathlib.Path(gate).write_text("go")
+        assert holder.hear() == made
+    finally:
+        strict.end()
+
+
+def test_the_directory_and_the_lines_of_a_source_do_not_matter(node, four):
+    made = four[0].ask("compile", node.kernels(9))
+    moved = node.kernels(9, "moved", shifted=3)
+    assert changes(four[1], "compile", moved) == (made, FOUND)
+    assert changes(four[0], "compile", moved) == (made, FOUND)
+
+
+def test_lines_matter_with_line_information(node, four):
+    file, shifted = node.kernels(10), node.kernels(10, "shifted", shifted=3)
+    for each, outcome in ((file, MADE), (shifted, MADE), (shifted, FOUND)):
+        assert changes(four[0], "compile", each, "lineinfo=true")[1] == outcome
+
+
+@pytest.mark.parametrize("name, change", [
+    ("operator", ("wp.sqrt", "wp.cbrt")), ("type", ("float(NUMBER)", "float(NUMBER + 1)")), ("name", ("def scale", "def other"))])
+def test_an_edited_kernel_is_compiled(node, four, name, change):
+    made = four[0].ask("compile", node.kernels(11, f"before_{name}"))
+    other, outcome = changes(four[0], "compile", node.kernels(11, name, change))
+    assert other != made and outcome == MADE
+
+
+FACTOR = """@wp.func_native("return FACTOR;")
+def factor() -> float:
+    ...
+
+
+"""
+
+
+def test_a_changed_header_is_another_compile(node):
+    file = node.kernels(12, "", ("/ float(NUMBER)", "* factor()"), ("@wp.kernel", FACTOR + "@wp.kernel"))
+    include = node.include("included", factor='#include "second.h"\n#if __has_include(<third.h>)\n#undef FACTOR\n#define FACTOR 3\n#endif\n')
+    made, processes = [], node.start(3)
+    for process, header, text in zip(processes, ("second.h", "second.h", "third.h"), ("#define FACTOR 1\n", "#define FACTOR 2\n", "")):
+        (include / header).write_text(text)
+        digest, outcome = changes(process, "compile", file, f'include="{include}"')
+        assert len(digest) == 64 and outcome == MADE, text
+        made.append(digest)
+    assert len(set(made)) == 3
+    # NVRTC still uses the headers that the first process has precompiled, even after the old contents are back.
+    (include / "second.h").write_text("#define FACTOR 1\n")
+    for _ in range(2):
+        assert changes(processes[0], "compile", file, f'include="{include}"')[1] == {}
+        (include / "third.h").unlink(missing_ok=True)
+    [reason] = processes[0].ask("status")["not_cached"]
+    assert reason.endswith("third.h has changed since this process precompiled its headers")
+    for process in processes:
+        process.end()
+
+
+@pytest.mark.parametrize("given, reason", [
+    (("set", "NVRTC_APPEND_FLAGS", "-G"), "the variable NVRTC_APPEND_FLAGS may name files"),
+    (("set", "WARP_DUMP_LTOIR", "1"), "the variable WARP_DUMP_LTOIR writes files"),
+    (("log_level", "10"), "the compiler's log is wanted"),
+    (("compile", "compile_time_trace=true"), "a trace of the compile is wanted"),
+    (("compile", 'include="MACRO"'), "the source does not name its headers plainly")])
+def test_a_compile_with_other_inputs_or_results_is_left_to_the_package(node, four, given, reason):
+    command, *arguments = given
+    before = set(four[0].ask("status")["not_cached"])
+    file = node.kernels(13, len(before))
+    if command != "compile":
+        four[0].ask(*given)
+    answer, outcome = changes(four[0], "compile", file, *(arguments if command == "compile" else ()))
+    assert (len(answer), outcome) == (64, {})
+    assert set(four[0].ask("status")["not_cached"]) - before == {reason}
+    if command != "compile":
+        four[0].ask(command, *(["30"] if command == "log_level" else arguments[:1]))
+
+
+def test_no_compile_after_one_without_optimization_is_shared(node):
+    [process] = node.start()
+    for options in (("optimization_level=0",), ()):
+        answer, outcome = changes(process, "compile", node.kernels(14, len(options)), *options)
+        assert (len(answer), outcome) == (64, {})
+    assert process.ask("status")["not_cached"] == {"a compile of this process without optimization": 2}
+    process.end()
+
+
+def test_other_compiler_variables_are_another_compile(node, four):
+    file = node.kernels(15)
+    made = four[0].ask("compile", file)
+    four[1].ask("set", "NVVM_UNKNOWN", "1")
+    assert changes(four[1], "compile", file) == (made, MADE)
+    four[1].ask("set", "NVVM_UNKNOWN")
+    assert changes(four[1], "compile", file) == (made, FOUND)
+
+
+def test_a_cubin_that_is_damaged_is_replaced_once(node, four):
+    file = node.kernels(16)
+    made = four[0].ask("damaged", file)
+    assert len(made) == 64
+    before, gate = node.compiled(), node.gate("replaced")
+    four[1].tell("gated", file, gate)
+    wait_for(lambda: node.compiled() == before + 1, "a compile that runs")
+    for process in four[2:]:
+        process.tell("compile", file)
+    wait_for_waiters(node.daemon, 2)
+    pathlib.Path(gate).write_text("go")
+    assert [process.hear() for process in four[1:]] == [made] * 3
+    assert [len(process.ask("status")["errors"]) for process in four[1:]] == [1] * 3
+    assert node.compiled() == before + 1
+    assert changes(four[0], "compile", file) == (made, FOUND)
+
+
+def run(node, code, **environment):
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE * 2,
+                          env=node.environment(**environment))
+    assert told.returncode == 0, told.stderr
+    return told.stdout
+
+
+def test_the_guides_example_runs_unchanged(node):
+    [example] = re.findall(r"^```python\n(.*?)^```", GUIDE.read_text(), re.DOTALL | re.MULTILINE)
+    program = node.directory / "example.py"
+    program.write_text(example)
+    first, second = (run(node, f"import runpy; runpy.run_path({str(program)!r}, run_name='__main__')") for _ in range(2))
+    assert "'made': 1" in first and "'hits': 1" in second and "'made'" not in second
+
+
+def test_a_release_that_differs_is_left_alone_and_the_reason_is_told(node, monkeypatch):
+    line = "import sys, cccl_cache.warp as plugin; print(plugin.switch.told(), 'warp' in sys.modules)"
+    assert run(node, line, CCCL_CACHE="0").startswith("off until cccl_cache.warp.install()")
+    on = run(node, line)
+    assert on.startswith("on at the import of warp, if ") and on.endswith("(CCCL_CACHE_WARP) False\n")
+    assert _release.served_release().startswith("warp-lang ")
+    from warp._src import build
+
+    original = build.build_cuda
+    monkeypatch.setattr(build, "build_cuda", lambda cu_path, arch: None)
+    assert not cccl_cache.warp.install()
+    why = cccl_cache.warp.status()["why_off"]
+    assert "differs from what is served: build_cuda has no arch_suffix, compile_time_trace," in why
+    assert cccl_cache.warp.switch.told() == f"off: {why}"
+    monkeypatch.setattr(build, "build_cuda", original)
+    for names, name, reason in (("_KNOWN", "lineinfo", "has other arguments: lineinfo"),
+                                ("_READ", "log_level", "reads other names: log_level")):
+        with monkeypatch.context() as patch:
+            patch.setattr(_release, names, getattr(_release, names) - {name})
+            assert not cccl_cache.warp.install()
+            assert cccl_cache.warp.status()["why_off"].endswith(reason)
+
+
+def test_the_change_is_undone():
+    from warp._src import build
+
+    original = build.build_cuda
+    assert cccl_cache.warp.install() and cccl_cache.warp.install()
+    assert build.build_cuda is not original
+    cccl_cache.warp.uninstall()
+    assert build.build_cuda is original
