@@ -26,10 +26,13 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Flight, key, kind, toolchain, st
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(UserQueue, user, queued, running)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Zygote, toolchain, resident_bytes, jobs, user)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Failure, time_ms, kind, uid, key, error)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(NamespaceUses, name, hits, joined, made, read_bytes,
+                                                saved_ms)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Activity, slots, running, queued, waiting, flights,
                                                 more_flights, users, zygotes, preambles,
                                                 preamble_bytes, failures, compile_memory_bytes,
-                                                compile_memory_limit_bytes, waiting_for_memory)
+                                                compile_memory_limit_bytes, waiting_for_memory,
+                                                namespaces)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Difference, field, name, was, is, was_lines,
                                                 is_lines)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(EarlierBuild, key, outcome, time_ms)

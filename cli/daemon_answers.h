@@ -116,6 +116,15 @@ struct Failure {
   std::string error;
 };
 
+struct NamespaceUses {
+  std::string name;
+  uint64_t hits = 0;
+  uint64_t joined = 0;
+  uint64_t made = 0;
+  uint64_t read_bytes = 0;
+  uint64_t saved_ms = 0;
+};
+
 struct Activity {
   uint64_t slots = 0;
   uint64_t running = 0;
@@ -131,6 +140,7 @@ struct Activity {
   uint64_t compile_memory_bytes = 0;
   uint64_t compile_memory_limit_bytes = 0;
   uint64_t waiting_for_memory = 0;
+  std::vector<NamespaceUses> namespaces;
 };
 
 struct Difference {

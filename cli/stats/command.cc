@@ -79,7 +79,8 @@ int Run(const StatsOptions& options, const CommonOptions& common) {
     const Expected<std::string> zeroed = client->Query("zero-stats");
     return zeroed.ok() ? Print("all totals are zero now\n") : Fail(zeroed.error(), common);
   }
-  const bool detailed = options.openmetrics || options.prometheus || !options.by.empty();
+  const bool detailed =
+      options.openmetrics || options.prometheus || options.verbose || !options.by.empty();
   const Expected<Statistics> stats = AskStatistics(*client, {}, detailed);
   if (!stats.ok()) return Fail(stats.error(), common);
   if (!options.by.empty()) {
@@ -105,11 +106,12 @@ void AddStatsCommand(CLI::App* app, const CommonOptions& common, int* exit_code)
   command->add_flag("--openmetrics", options->openmetrics, "Write OpenMetrics text");
   command->add_flag("--prometheus", options->prometheus,
                     "Write Prometheus' older text, for node_exporter; without users");
-  command->add_flag("-v,--verbose", options->verbose, "Show all counters");
+  command->add_flag("-v,--verbose", options->verbose,
+                    "Show all counters, and deposits by namespace");
   AcceptOnly(command->add_option("--by", options->by,
                                  "Show builds since the daemon started by user (administrators see "
-                                 "all users), toolchain or kind"),
-             {"user", "toolchain", "kind"});
+                                 "all users), toolchain or kind, or deposits by namespace"),
+             {"user", "toolchain", "kind", "namespace"});
   command->add_flag("--watch{2}", options->watch,
                     "Print the current rates every 2 s, or as in --watch=0.5");
   command->add_flag("--zero", options->zero, "Set all totals to zero (administrators)");

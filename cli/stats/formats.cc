@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -62,6 +63,11 @@ std::string_view LabelOf(const Statistic& statistic, std::string_view name) {
   return {};
 }
 
+/// Returns whether the statistic is for those who may see what single users do.
+bool IsOfUsers(const Statistic& statistic) {
+  return !LabelOf(statistic, "user").empty() || !LabelOf(statistic, "namespace").empty();
+}
+
 /// Returns all statistics in Prometheus' text format, grouped by metric family. Within a family
 /// they keep the daemon's order, in which the parts of a histogram are together. In the OpenMetrics
 /// format, the family of a counter is named without `_total`, and the version has the type "info".
@@ -77,7 +83,7 @@ std::string Exposition(const Statistics& stats, bool by_user, bool openmetrics) 
   families[build] = declare(build, "Version of the daemon.", openmetrics ? "info" : "gauge") +
                     kMetricPrefix + "build_info{version=\"" + stats.version + "\"} 1\n";
   for (const Statistic& each : stats.statistics) {
-    if (!by_user && !LabelOf(each, "user").empty()) continue;
+    if (!by_user && IsOfUsers(each)) continue;
     std::string name = kMetricPrefix + std::string(each.name);
     auto [family, type] = FamilyOf(each, openmetrics);
     std::string declared = kMetricPrefix + std::string(family);
@@ -134,6 +140,43 @@ struct Row {
   }
 };
 
+/// One row of the table of namespaces.
+struct NamespaceRow {
+  double hits = 0;
+  double joined = 0;
+  double made = 0;
+  double read_bytes = 0;
+  double made_bytes = 0;
+  double saved_seconds = 0;
+
+  void Add(const Statistic& statistic) {
+    if (statistic.name == "deposits_by_namespace_total") {
+      const std::string_view outcome = LabelOf(statistic, "outcome");
+      (outcome == "hit" ? hits : outcome == "joined" ? joined : made) += statistic.value;
+    } else if (statistic.name == "deposit_bytes_by_namespace_total") {
+      const bool read = LabelOf(statistic, "direction") == "read";
+      (read ? read_bytes : made_bytes) += statistic.value;
+    } else {
+      saved_seconds += statistic.value;
+    }
+  }
+};
+
+/// Returns the rows in descending order of their numbers of deposits.
+std::vector<std::pair<std::string, NamespaceRow>> NamespaceRows(const Statistics& stats) {
+  std::map<std::string, NamespaceRow> rows;
+  for (const Statistic& each : stats.statistics) {
+    const std::string name(LabelOf(each, "namespace"));
+    if (!name.empty()) rows[name].Add(each);
+  }
+  std::vector<std::pair<std::string, NamespaceRow>> sorted(rows.begin(), rows.end());
+  std::ranges::stable_sort(sorted, std::greater{}, [](const auto& named) {
+    const NamespaceRow& row = named.second;
+    return row.hits + row.joined + row.made;
+  });
+  return sorted;
+}
+
 using Rows = std::vector<std::pair<std::string, Row>>;
 
 /// Returns the rows in descending order of their numbers of builds. `by` is the label that selects
@@ -181,6 +224,22 @@ std::string Line(std::string name, const std::string& value) {
   return name + value + "\n";
 }
 
+std::string NamespaceTable(const Statistics& stats) {
+  const auto rows = NamespaceRows(stats);
+  if (rows.empty()) return "no deposits were asked for since the daemon started\n";
+  std::string_view head = "namespace";
+  size_t width = head.size();
+  for (const auto& [name, row] : rows) width = std::max(width, name.size());
+  std::string text = std::string(head) + std::string(width - head.size(), ' ') +
+                     Columns({"hits", "joined", "made", "read", "written", "saved"});
+  for (const auto& [name, row] : rows) {
+    text += name + std::string(width - name.size(), ' ') +
+            Columns({Count(row.hits), Count(row.joined), Count(row.made), Bytes(row.read_bytes),
+                     Bytes(row.made_bytes), Duration(row.saved_seconds)});
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string StatsJson(const Statistics& stats) {
@@ -211,11 +270,13 @@ std::string StatsPrometheus(const Statistics& stats, bool by_user) {
 std::string StatsText(const Statistics& stats) {
   std::string text = Line("version", stats.version);
   for (const Statistic& each : Grouped(stats.statistics)) {
+    if (!each.labels.empty() || FamilyOf(each, /*openmetrics=*/true).second == "histogram")
+      continue;
     const std::string tier = each.label.empty() ? "" : " (" + std::string(each.label) + ")";
     text += Line(std::string(each.name) + tier, Number(each.value));
   }
-  return text +
-         Line("hit rate", HitRate(stats) + "  (hits and joins, of hits, joins and compiles)");
+  text += Line("hit rate", HitRate(stats) + "  (hits and joins, of hits, joins and compiles)");
+  return NamespaceRows(stats).empty() ? text : text + "\n" + NamespaceTable(stats);
 }
 
 std::string StatsSummary(const Statistics& stats, std::string_view socket,
@@ -238,7 +299,8 @@ std::string StatsSummary(const Statistics& stats, std::string_view socket,
   std::string deposits;
   if (made + found + joined > 0) {
     deposits = "Deposits  " + Many(found, "hit") + ", " + Count(joined) + " joined another's, " +
-               Count(made) + " made (by Triton, numba-cuda, cuda.compute, ptxas, ...)\n";
+               Count(made) + " made (by Triton, numba-cuda, cuda.compute, ptxas, ...); saved " +
+               Duration(stats.Sum("deposit_saved_seconds_total")) + "\n";
   }
   const bool remote_away = stats.Has("remote_connected") && stats.Sum("remote_connected") == 0;
   const std::string remote =
@@ -266,6 +328,7 @@ std::string StatsSummary(const Statistics& stats, std::string_view socket,
 }
 
 std::string StatsTable(const Statistics& stats, std::string_view by) {
+  if (by == "namespace") return NamespaceTable(stats);
   const Rows rows = RowsBy(stats, by);
   if (rows.empty()) {
     const std::vector<Statistic>& all = stats.statistics;
@@ -302,6 +365,15 @@ std::string StatsTable(const Statistics& stats, std::string_view by) {
 std::string StatsTableJson(const Statistics& stats, std::string_view by) {
   JsonWriter json = BeginAnswer();
   json.Key("by").String(by).Key("rows").BeginArray();
+  if (by == "namespace") {
+    for (const auto& [name, row] : NamespaceRows(stats)) {
+      json.BeginObject().Fields(by, name, "hits", row.hits, "joined", row.joined, "made", row.made,
+                                "read_bytes", row.read_bytes, "made_bytes", row.made_bytes,
+                                "saved_seconds", row.saved_seconds);
+      json.EndObject();
+    }
+    return json.EndArray().Key("version").String(stats.version).EndObject().Finish();
+  }
   for (const auto& [key, row] : RowsBy(stats, by)) {
     json.BeginObject().Fields(by, key, "builds", row.builds, "hits", row.hits, "joined", row.joined,
                               "compiled", row.compiled, "failed", row.failed, "errors", row.errors,

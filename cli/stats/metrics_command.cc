@@ -237,8 +237,10 @@ void AddMetricsCommand(CLI::App* app, const CommonOptions& common, int* exit_cod
   command->add_option("--listen", *listen, "A port of this machine, or the path of a socket")
       ->capture_default_str();
   const auto by_user = std::make_shared<bool>(false);
-  command->add_flag("--by-user", *by_user,
-                    "Add the builds of each user, for everyone who can connect");
+  command->add_flag(
+      "--by-user", *by_user,
+      "Add the builds of each user and the deposits of each namespace, for everyone who "
+      "can connect");
   command->callback(
       [listen, by_user, &common, exit_code] { *exit_code = Run(*listen, *by_user, common); });
 }

@@ -42,6 +42,7 @@ constexpr const char* kHelp =
     "TIME     how long it runs / how long earlier compiles like it took\n"
     "WAIT     callers that wait for it\n"
     "AGE      since the first of them came\n"
+    "steps    deposits by the namespace of the programs that make them\n"
     "remote   the Redis that nodes share; outbox: waits to be written there;\n"
     "         leases: compiles that this node makes for all\n"
     "Administrators see all users, others themselves.";

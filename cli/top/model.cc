@@ -179,6 +179,16 @@ void AddRemote(const View& view, Page& page) {
   if (!problem.empty()) page.AddWhole("        " + problem, Look::kBad);
 }
 
+void AddNamespaces(const std::vector<NamespaceUses>& namespaces, Page& page) {
+  std::string text;
+  for (const NamespaceUses& each : namespaces) {
+    text += (text.empty() ? "" : "; ") + each.name + " " + Many(each.hits, "hit") + ", " +
+            Count(each.joined) + " joined, " + Count(each.made) + " made, saved " +
+            Duration(Seconds(each.saved_ms));
+  }
+  if (!text.empty()) page.AddWhole("steps   " + text);
+}
+
 void AddParts(const View& view, Page& page) {
   const Activity& now = view.sample->activity;
   std::string users;
@@ -200,6 +210,7 @@ void AddParts(const View& view, Page& page) {
   page.Add("memory  " + Bytes(now.compile_memory_bytes) + " expected" +
            (limit == 0 ? "" : " of " + Bytes(limit)) + ", " + Count(now.waiting_for_memory) +
            " compiles wait for it");
+  AddNamespaces(now.namespaces, page);
   AddRemote(view, page);
 }
 
@@ -275,6 +286,12 @@ std::string Json(const Sample& sample) {
   for (const auto& [toolchain, bytes, jobs, user] : now.zygotes) {
     json.BeginObject().Fields("toolchain", toolchain, "resident_bytes", bytes, "jobs", jobs);
     json.Fields("user", user).EndObject();
+  }
+  json.EndArray().Key("namespaces").BeginArray();
+  for (const auto& [name, hits, joined, made, read_bytes, saved_ms] : now.namespaces) {
+    json.BeginObject().Fields("namespace", name, "hits", hits, "joined", joined, "made", made,
+                              "read_bytes", read_bytes, "saved_seconds", Seconds(saved_ms));
+    json.EndObject();
   }
   json.EndArray().Key("failures").BeginArray();
   for (const auto& [time_ms, kind, uid, key, error] : now.failures) {

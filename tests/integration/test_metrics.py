@@ -17,6 +17,7 @@ import urllib.request
 
 import pytest
 from conftest import PATIENCE, PLACES, run_cli, wait_for
+from lease_client import LeaseClient, deposit
 from scraping import Prometheus, filled, metrics, panels
 
 PROMTOOL = os.environ["CCCL_CACHED_TEST_PROMTOOL"]
@@ -65,6 +66,19 @@ def test_metrics_of_single_users_are_shown_only_with_by_user(fake):
         assert "user=" not in get(url)[1]
     with metrics(fake, "--listen", "127.0.0.1:0", "--by-user") as url:
         assert f'builds_by_user_total{{user="{os.geteuid()}",outcome="built"}} 1' in get(url)[1]
+
+
+def test_metrics_of_namespaces_are_shown_only_with_by_user(fake):
+    deposit(fake, "a", "made")
+    assert LeaseClient(fake, "a").hear() == "hit made"
+    with metrics(fake, "--listen", "127.0.0.1:0") as url:
+        text = get(url)[1]
+        assert "namespace=" not in text and "cccl_cached_deposit_read_bytes_total 4" in text
+    with metrics(fake, "--listen", "127.0.0.1:0", "--by-user") as url:
+        text = get(url)[1]
+    assert re.search(r'deposits_by_namespace_total\{namespace="[^"]+",outcome="hit"\} 1\n', text)
+    assert re.search(r'deposit_bytes_by_namespace_total\{namespace="[^"]+",direction="read"\} 4\n', text)
+    assert promtool("check", "metrics", input=fake.cli("stats", "--prometheus").stdout.decode()) == ""
 
 
 def test_a_metrics_socket_replaces_a_stale_socket(fake, directory):
@@ -171,7 +185,8 @@ def test_the_alert_rules_load_and_use_existing_metrics(make_daemon, directory):
 
 def test_prometheus_answers_each_query_of_the_dashboard_with_numbers(fake, directory):
     numbers = itertools.count()
-    with metrics(fake, "--listen", "127.0.0.1:0") as url, Prometheus(directory / "prometheus", url) as prometheus:
+    deposit(fake, "a", "made")
+    with metrics(fake, "--listen", "127.0.0.1:0", "--by-user") as url, Prometheus(directory / "prometheus", url) as prometheus:
 
         def ask(expression):
             """Asks Prometheus after one more miss and one more hit, because many queries are rates."""

@@ -10,6 +10,7 @@ import subprocess
 
 import pytest
 from conftest import PATIENCE, PLACES, wait_for
+from lease_client import LeaseClient, deposit
 
 ALICE, BOB = 54321, 54322
 SHARED = "//fake: wait-for gate\n"
@@ -59,6 +60,18 @@ def test_a_user_sees_its_own_flights_and_an_administrator_everything(shared, too
     assert [(each["state"], each["waiters"], each["uid"]) for each in of_bob["flights"]] == [("running", 1, BOB)]
     assert of_bob["users"] == []
     assert of_bob["waiting"] == 3 and of_bob["queued"] == 1  # totals
+
+
+def test_a_user_sees_its_own_namespaces_and_an_administrator_all(shared):
+    for user in (ALICE, BOB):
+        deposit(shared, "a", "made", user=user)
+    assert LeaseClient(shared, "a", user=BOB).hear() == "hit made"
+    of_root, of_alice, of_bob, of_carol = (seen_by(shared, user)["namespaces"] for user in (0, ALICE, BOB, 54323))
+    assert [(each["made"], each["hits"]) for [each] in (of_root, of_alice, of_bob)] == [(2, 1), (1, 0), (1, 1)]
+    assert of_carol == []
+    tables = [json.loads(shared.cli("--json", "stats", "--by", "namespace", cwd="/", user=user).stdout)["rows"]
+              for user in (0, ALICE, 54323)]
+    assert [[(row["made"], row["read_bytes"]) for row in table] for table in tables] == [[(2, 4)], [(1, 0)], []]
 
 
 def test_the_text_of_an_error_is_shown_only_to_its_user(shared):

@@ -11,12 +11,17 @@ namespace cccl_cache::daemon {
 namespace {
 
 // Maximum number of accounts with their own row of statistics. Builds of further accounts count in
-// one common row. A row takes less than 1 KiB of memory.
+// one common row. A row takes less than 16 KiB of memory, most of it for namespaces.
 constexpr size_t kMaxAccounts = 1024;
 constexpr size_t kMaxCodegens = 64;
 constexpr std::string_view kOthers = "others";
 
 constexpr std::string_view kError = "error";  // the outcome of a build that ends with an error
+
+// Outcomes of requests for deposits.
+constexpr std::string_view kDepositHit = "hit";
+constexpr std::string_view kDepositJoined = "joined";
+constexpr std::string_view kDepositBuilt = "built";
 
 /// Appends the statistics of one family, which share a name. Only the first one has the help text.
 class Family {
@@ -64,6 +69,29 @@ void AddOutcomes(Family& family, const std::string& labels,
   for (const auto& [outcome, count] : outcomes) {
     family.Add("", fmt::format("{},outcome=\"{}\"", labels, outcome), static_cast<double>(count));
   }
+}
+
+void AddNamespaces(const NamespaceCounts& counts, std::vector<LabelledStatistic>& all) {
+  const auto labels = [](const std::string& name) { return fmt::format("namespace=\"{}\"", name); };
+  Family deposits("deposits_by_namespace_total",
+                  "Deposits that were asked for, by the clients' namespaces and by outcome: hit, "
+                  "joined (another made it meanwhile) or built (the caller made it).",
+                  all);
+  for (const auto& [name, row] : counts.rows()) {
+    AddOutcomes(
+        deposits, labels(name),
+        {{kDepositHit, row.found}, {kDepositJoined, row.joined}, {kDepositBuilt, row.made}});
+  }
+  Family bytes("deposit_bytes_by_namespace_total",
+               "Size of the deposits that callers got from others (read) or made, in bytes.", all);
+  for (const auto& [name, row] : counts.rows()) {
+    bytes.Add("", labels(name) + ",direction=\"read\"", static_cast<double>(row.read_bytes));
+    bytes.Add("", labels(name) + ",direction=\"made\"", static_cast<double>(row.made_bytes));
+  }
+  Family saved("deposit_saved_seconds_by_namespace_total",
+               "Time for which others made the deposits that were hits or joined, in seconds.",
+               all);
+  for (const auto& [name, row] : counts.rows()) saved.Add("", labels(name), Seconds(row.saved));
 }
 
 /// Returns the row of `key`. If `key` has no row and there are already `most` rows, returns
@@ -129,12 +157,14 @@ void BuildBreakdown::Add(const BuildRecord& record) {
   }
 }
 
-void BuildBreakdown::Add(Account account, DepositUse use) {
+void BuildBreakdown::Add(const DepositEvent& event) {
   const MutexLock lock(mutex_);
-  Row& row = RowOfAccount(account);
-  ++row.deposits[use == DepositUse::kFound    ? "hit"
-                 : use == DepositUse::kJoined ? "joined"
-                                              : "built"];
+  Row& row = RowOfAccount(event.account);
+  ++row.deposits[event.use == DepositUse::kFound    ? kDepositHit
+                 : event.use == DepositUse::kJoined ? kDepositJoined
+                                                    : kDepositBuilt];
+  row.namespaces.Add(event);
+  rows_.namespaces.Add(event);
 }
 
 BuildBreakdown::Row& BuildBreakdown::RowOfAccount(Account account) {
@@ -155,9 +185,22 @@ std::map<BuildBreakdown::Codegen, std::chrono::microseconds> BuildBreakdown::Mea
   return means;
 }
 
+NamespaceCounts BuildBreakdown::Namespaces(std::optional<Account> only) const {
+  const MutexLock lock(mutex_);
+  return NamespacesOf(only);
+}
+
+NamespaceCounts BuildBreakdown::NamespacesOf(std::optional<Account> only) const {
+  if (!only) return rows_.namespaces;
+  const auto own = rows_.accounts.find(*only);
+  return own == rows_.accounts.end() || only->IsContainers() ? NamespaceCounts()
+                                                             : own->second.namespaces;
+}
+
 std::vector<LabelledStatistic> BuildBreakdown::Take(std::optional<Account> only) const {
   std::vector<std::pair<std::string, Row>> users;  // the labels of each user, with the user's row
   std::vector<std::pair<std::string, Row>> codegens;
+  NamespaceCounts namespaces;
   DurationHistogram hits;
   DurationHistogram queue;
   {
@@ -178,6 +221,7 @@ std::vector<LabelledStatistic> BuildBreakdown::Take(std::optional<Account> only)
     if (!rows_.other_codegens.outcomes.empty()) {
       codegens.emplace_back(OfCodegen(kOthers, kOthers), rows_.other_codegens);
     }
+    namespaces = NamespacesOf(only);
     hits = rows_.hits;
     queue = rows_.queue;
   }
@@ -207,6 +251,7 @@ std::vector<LabelledStatistic> BuildBreakdown::Take(std::optional<Account> only)
       "it meanwhile) or built (the caller made it).",
       all);
   for (const auto& [user, row] : users) AddOutcomes(deposits_by_user, user, row.deposits);
+  AddNamespaces(namespaces, all);
 
   Family builds_by_toolchain("builds_by_toolchain_total",
                              "Answered builds of each kind and toolchain, by outcome.", all);

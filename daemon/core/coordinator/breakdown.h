@@ -14,6 +14,7 @@
 
 #include "base/mutex.h"
 #include "daemon/core/coordinator/build.h"
+#include "daemon/core/coordinator/namespace_counts.h"
 #include "daemon/core/model/account.h"
 #include "daemon/core/model/statistics.h"
 
@@ -63,9 +64,8 @@ struct LabelledStatistic {
 class BuildBreakdown {
  public:
   void Add(const BuildRecord& record);
-  /// Counts one request for a deposit (an artifact that a client made) that was answered for
-  /// `account`.
-  void Add(Account account, DepositUse use);
+  /// Counts one request for a deposit (an artifact that a client made).
+  void Add(const DepositEvent& event);
   void Clear();
   using Codegen = std::pair<std::string_view, std::string>;  ///< kind of the build, and name of the
                                                              ///< toolchain
@@ -74,6 +74,9 @@ class BuildBreakdown {
   /// Returns the statistics of all toolchains, and the statistics of the account `only`; without
   /// `only`, those of all accounts. A container has no statistics of its own.
   [[nodiscard]] std::vector<LabelledStatistic> Take(std::optional<Account> only) const;
+  /// Returns the requests for deposits of the account `only` by namespace; without `only`, those of
+  /// all accounts. A container has none of its own.
+  [[nodiscard]] NamespaceCounts Namespaces(std::optional<Account> only) const;
 
  private:
   struct Row {
@@ -83,6 +86,7 @@ class BuildBreakdown {
     uint64_t saved_unknown = 0;                     ///< hits and joins with an unknown compile time
     std::map<std::string_view, uint64_t> deposits;  ///< number of answered requests by outcome;
                                                     ///< keys are literals
+    NamespaceCounts namespaces;
     DurationHistogram compiles;
   };
   struct Rows {
@@ -90,11 +94,13 @@ class BuildBreakdown {
     Row other_accounts;  ///< sum of all accounts without their own row
     std::map<Codegen, Row> codegens;
     Row other_codegens;
+    NamespaceCounts namespaces;  ///< of all accounts
     DurationHistogram hits;
     DurationHistogram queue;
   };
 
   [[nodiscard]] Row& RowOfAccount(Account account) REQUIRES(mutex_);
+  [[nodiscard]] NamespaceCounts NamespacesOf(std::optional<Account> only) const REQUIRES(mutex_);
 
   mutable Mutex mutex_;
   Rows rows_ GUARDED_BY(mutex_);

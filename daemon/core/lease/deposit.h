@@ -34,8 +34,10 @@ struct DepositRecord {
                   ///< namespace
   uint64_t size = 0;
   std::chrono::sys_seconds made{};
-  std::chrono::sys_seconds used{};  ///< time of the last use, up to one hour too early: see
-                                    ///< DepositIndex::Use
+  std::chrono::microseconds took{};  ///< time from the lease to the publication; 0 if unknown, as
+                                     ///< for a deposit from elsewhere
+  std::chrono::sys_seconds used{};   ///< time of the last use, up to one hour too early: see
+                                     ///< DepositIndex::Use
 };
 
 [[nodiscard]] inline Digest IdentityOf(const DepositRecord& record) {

@@ -39,6 +39,12 @@ std::optional<uint64_t> DepositIndex::Find(const Digest& key) const {
   return found == nullptr ? std::nullopt : std::optional(found->value.addition);
 }
 
+std::chrono::microseconds DepositIndex::TimeOf(const Digest& key) const {
+  const MutexLock lock(mutex_);
+  const auto* const found = entries_.Find(key);
+  return found == nullptr ? std::chrono::microseconds{0} : found->value.record.took;
+}
+
 bool DepositIndex::IsMadeBy(const Digest& key, uid_t uid) const {
   const MutexLock lock(mutex_);
   const auto* const found = entries_.Find(key);

@@ -46,6 +46,8 @@ class DepositIndex {
   /// Returns the number that Add has given to this deposit; none if there is no deposit with this
   /// key. If the deposit is replaced, it gets another number.
   [[nodiscard]] std::optional<uint64_t> Find(const Digest& key) const;
+  /// Returns DepositRecord::took of this deposit; 0 if there is none.
+  [[nodiscard]] std::chrono::microseconds TimeOf(const Digest& key) const;
   /// Returns whether this user has made such a deposit on this node.
   [[nodiscard]] bool IsMadeBy(const Digest& key, uid_t uid) const;
   /// Marks the deposit as used now. The new time must be stored only once an hour: then the record

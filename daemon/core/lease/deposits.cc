@@ -93,8 +93,7 @@ void Deposits::Acquire(WaiterId waiter, const DepositClaim& claim, Tell tell) {
   if (!index_.Find(claim.key) || Replaces(claim)) return Enter(call);
   if (DepositContents found = parts_.store.FindInMemory(claim.key)) {
     NoteUse(claim.key);
-    Count(Counter::kDepositHits, call->account);
-    return call->tell(DepositFound{std::move(found)});
+    return TellHit(*call, std::move(found));
   }
   AskDisk(call, [this, call](DepositContents found) { DiskRead(call, std::move(found)); });
 }
@@ -114,9 +113,8 @@ void Deposits::AskDisk(const CallPtr& call, std::function<void(DepositContents)>
 
 void Deposits::DiskRead(const CallPtr& call, DepositContents found) {
   if (found != nullptr) {
-    if (!StopReading(call->waiter)) return;
-    Count(Counter::kDepositHits, call->account);
-    return call->tell(DepositFound{std::move(found)});
+    if (StopReading(call->waiter)) TellHit(*call, std::move(found));
+    return;
   }
   Enter(call);
   // If the caller left during the disk read, Leave did not find it in the table. So it is removed
@@ -131,11 +129,17 @@ void Deposits::AwaitRead(WaiterId waiter) {
 
 bool Deposits::StopReading(WaiterId waiter) {
   const MutexLock lock(mutex_);
-  return reading_.erase(waiter) > 0;
+  const auto read = reading_.find(waiter);
+  if (read == reading_.end()) return false;
+  reading_.erase(read);
+  return true;
 }
 
 void Deposits::Leave(WaiterId waiter) {
-  static_cast<void>(StopReading(waiter));
+  {
+    const MutexLock lock(mutex_);
+    reading_.erase(waiter);
+  }
   StopAsking(waiter);
   table_.Leave(waiter);
 }
@@ -168,7 +172,8 @@ void Deposits::Unmade(const CallPtr& call) {
   if (!index_.Find(call->claim.key)) return PeekCluster(call);
   AskDisk(call, [this, call](DepositContents found) {
     if (!StopReading(call->waiter)) return;
-    TellNews(*call, found != nullptr ? LeaseNews(DepositFound{found}) : LeaseReleased{});
+    if (found == nullptr) return TellNews(*call, LeaseReleased{});
+    TellHit(*call, std::move(found));
   });
 }
 
@@ -181,8 +186,9 @@ void Deposits::PeekCluster(const CallPtr& call) {
       [this, call](const Cluster::Peeked& peeked) {
         if (!StopReading(call->waiter)) return;
         if (peeked.finding != TierFinding::kHasIt) return TellNews(*call, LeaseReleased{});
-        KeepFetched(*call, peeked.found.front().deposit);
-        call->tell(DepositFound{peeked.found.front().deposit});
+        const DepositFound found{peeked.found.front().deposit};
+        KeepFetched(*call, found);
+        call->tell(found);
       });
 }
 
@@ -197,6 +203,7 @@ void Deposits::Granted(const CallPtr& call, const LeaseGrant& grant) {
   const auto found = std::make_shared<DepositFound>();
   const auto hand_over = [this, call, grant, go_without, found] {
     if (found->contents == nullptr) return go_without();
+    found->took = index_.TimeOf(call->claim.key);
     if (!table_.StartPublishing(call->waiter, grant.fence)) return;
     table_.Publish(call->waiter, *found);
     TellNews(*call, *found);
@@ -259,15 +266,21 @@ void Deposits::TakeFromCluster(const Call& call, const LeaseGrant& grant,
                                const DepositContents& contents) {
   if (!table_.StartPublishing(call.waiter, grant.fence)) return;
   const DepositFound found{contents};
-  KeepFetched(call, contents);
+  KeepFetched(call, found);
   table_.Publish(call.waiter, found);
   call.tell(found);
 }
 
-void Deposits::KeepFetched(const Call& call, const DepositContents& contents) {
-  Keep(call.claim, contents, /*is_fetched=*/true);
-  Count(Counter::kDepositHits, call.account);
+void Deposits::KeepFetched(const Call& call, const DepositFound& deposit) {
+  Keep(call.claim, deposit, /*is_fetched=*/true);
+  Count(call.claim, DepositUse::kFound, deposit);
   parts_.statistics.Add(Counter::kRemoteDeposits);
+}
+
+void Deposits::TellHit(const Call& call, DepositContents contents) {
+  const DepositFound found{std::move(contents), index_.TimeOf(call.claim.key)};
+  Count(call.claim, DepositUse::kFound, found);
+  call.tell(found);
 }
 
 std::optional<EntryName> Deposits::SharedNameOf(const DepositScope& scope,
@@ -278,19 +291,26 @@ std::optional<EntryName> Deposits::SharedNameOf(const DepositScope& scope,
   return EntryName{EntryKind::kDeposit, SharedDepositKey(group->second, identity), {}};
 }
 
-void Deposits::Count(Counter counter, Account account) {
-  parts_.statistics.Add(counter);
-  if (!parts_.note) return;
-  parts_.note(account, counter == Counter::kDepositHits    ? DepositUse::kFound
-                       : counter == Counter::kDepositWaits ? DepositUse::kJoined
-                                                           : DepositUse::kMade);
+void Deposits::Count(const DepositClaim& claim, DepositUse use, const DepositFound& deposit) {
+  const bool made = use == DepositUse::kMade;
+  const DepositEvent event{.account = AccountOf(claim),
+                           .name_space = claim.name_space,
+                           .use = use,
+                           .bytes = deposit.contents->size(),
+                           .saved = made ? std::chrono::microseconds{0} : deposit.took};
+  parts_.statistics.Add(made                         ? Counter::kDeposits
+                        : use == DepositUse::kJoined ? Counter::kDepositWaits
+                                                     : Counter::kDepositHits);
+  if (!made) parts_.statistics.Add(Counter::kDepositReadBytes, event.bytes);
+  parts_.statistics.Add(Counter::kDepositSavedMicroseconds, event.saved.count());
+  if (parts_.note) parts_.note(event);
 }
 
 void Deposits::TellNews(const Call& call, LeaseNews news) {
   if (std::holds_alternative<LeaseGrant>(news)) {
     parts_.statistics.Add(Counter::kLeases);
-  } else if (std::holds_alternative<DepositFound>(news)) {
-    Count(Counter::kDepositWaits, call.account);
+  } else if (const auto* found = std::get_if<DepositFound>(&news)) {
+    Count(call.claim, DepositUse::kJoined, *found);
   } else if (std::holds_alternative<LeaseLost>(news)) {
     parts_.statistics.Add(Counter::kLeasesLost);
   }
@@ -336,24 +356,26 @@ void Deposits::NoteUse(const Digest& key) {
 }
 
 Deposits::Publication Deposits::Publish(WaiterId waiter, uint64_t fence, const DepositClaim& claim,
-                                        const DepositFound& made) {
-  if (const Status fits = CheckFits(made.contents->size()); !fits) return fits.error();
-  if (!table_.StartPublishing(waiter, fence)) {
+                                        const DepositContents& contents) {
+  if (const Status fits = CheckFits(contents->size()); !fits) return fits.error();
+  const auto took = table_.StartPublishing(waiter, fence);
+  if (!took) {
     return LeaseLost{
         "the lease was lost: it is another caller's by now, and what was made under it is refused; "
         "acquire it again"};
   }
-  Keep(claim, made.contents, /*is_fetched=*/false);
+  const DepositFound made{contents, *took};
+  Keep(claim, made, /*is_fetched=*/false);
   const auto name = SharedNameOf(claim.scope, IdentityOf(claim));
-  if (name && made.contents->size() <= options_.shared_bytes) {
-    parts_.cluster->Share(*name, {.deposit = made.contents}, AccountOf(claim));
+  if (name && contents->size() <= options_.shared_bytes) {
+    parts_.cluster->Share(*name, {.deposit = contents}, AccountOf(claim));
   }
-  Count(Counter::kDeposits, AccountOf(claim));
+  Count(claim, DepositUse::kMade, made);
   table_.Publish(waiter, made);
   return Ok{};
 }
 
-void Deposits::Keep(const DepositClaim& claim, const DepositContents& contents, bool is_fetched) {
+void Deposits::Keep(const DepositClaim& claim, const DepositFound& deposit, bool is_fetched) {
   const auto now = WallTime();
   const DepositRecord record{.key = claim.key,
                              .uid = claim.uid,
@@ -361,11 +383,12 @@ void Deposits::Keep(const DepositClaim& claim, const DepositContents& contents, 
                              .is_fetched = is_fetched,
                              .name_space = claim.name_space,
                              .fields = claim.fields,
-                             .size = contents->size(),
+                             .size = deposit.contents->size(),
                              .made = now,
+                             .took = deposit.took,
                              .used = now};
   const MutexLock lock(changing_);
-  if (parts_.store.Put(record, contents)) Take(record);
+  if (parts_.store.Put(record, deposit.contents)) Take(record);
 }
 
 Result<Inserted> Deposits::Insert(uid_t uid, const std::string& name_space, const Digest& fields,

@@ -81,9 +81,9 @@ class Deposits {
     Statistics& statistics;
     FindAccount find_account = {};  ///< as in DepositIndex
     Cluster* cluster = nullptr;     ///< the other nodes; null: there are none
-    /// Receives the outcome of each call for the statistics of the account. Called on any thread.
-    /// May be empty.
-    std::function<void(Account account, DepositUse use)> note = {};
+    /// Receives each answer with a deposit, and each publication. Called on any thread. May be
+    /// empty.
+    std::function<void(const DepositEvent& event)> note = {};
   };
 
   /// Loads the store's records, and evicts deposits above the limits.
@@ -113,7 +113,7 @@ class Deposits {
   /// if the deposit exceeds the quota of a user; the caller then still holds the lease.
   using Publication = std::variant<Ok, LeaseLost, Error>;
   [[nodiscard]] Publication Publish(WaiterId waiter, uint64_t fence, const DepositClaim& claim,
-                                    const DepositFound& made);
+                                    const DepositContents& contents);
 
   /// As in DepositIndex.
   [[nodiscard]] std::vector<DepositRecord> List(uid_t uid, const std::optional<Digest>& after,
@@ -186,14 +186,16 @@ class Deposits {
   [[nodiscard]] std::optional<EntryName> SharedNameOf(const DepositScope& scope,
                                                       const Digest& identity) const;
   /// Stores the deposit, which the claim's user has made on this node, or else has fetched.
-  void Keep(const DepositClaim& claim, const DepositContents& contents, bool is_fetched);
+  void Keep(const DepositClaim& claim, const DepositFound& deposit, bool is_fetched);
   /// Stores and counts a deposit of another node, which answers the call.
-  void KeepFetched(const Call& call, const DepositContents& contents);
-  void Count(Counter counter, Account account);
+  void KeepFetched(const Call& call, const DepositFound& deposit);
+  void Count(const DepositClaim& claim, DepositUse use, const DepositFound& deposit);
   void TellNews(const Call& call, LeaseNews news);
+  /// Records that the caller waits for the disk, or for an answer of other nodes.
   void AwaitRead(WaiterId waiter);
-  /// Records that the caller no longer waits for the disk. Returns false if it did not wait,
-  /// because it has left.
+  /// Answers the call with a deposit of this node.
+  void TellHit(const Call& call, DepositContents contents);
+  /// Records the end of this wait. Returns false if the caller did not wait, because it has left.
   [[nodiscard]] bool StopReading(WaiterId waiter);
   /// Returns the deposit, and marks it as used. Null if it is missing or can't be read. Reads the
   /// disk.
@@ -216,9 +218,11 @@ class Deposits {
   LeaseTable table_;
   BlockingPool reads_;
   Mutex mutex_;
-  std::optional<Error> grants_none_ GUARDED_BY(mutex_);      // why no leases are granted; none if
-                                                             // they are
-  std::unordered_set<WaiterId> reading_ GUARDED_BY(mutex_);  // callers that wait for the disk
+  std::optional<Error> grants_none_ GUARDED_BY(mutex_);  // why no leases are granted; none if
+                                                         // they are
+  // Callers that wait for a read, once for each read: a caller that only waits may look again while
+  // its first look ends.
+  std::unordered_multiset<WaiterId> reading_ GUARDED_BY(mutex_);
   // Callers that wait for the other nodes, with the source of the stop that ends the question.
   std::unordered_map<WaiterId, std::stop_source> asking_ GUARDED_BY(mutex_);
   LeaseClock clock_;  // last member: its thread uses the others

@@ -148,7 +148,10 @@ bool LeaseTable::Beat(WaiterId waiter) {
     if (place->publishing) return true;
     const std::optional<Time> before = place->due;
     // The holder of a postponed lease begins its work now, so its full time begins now.
-    if (std::exchange(place->postponed, false)) place->until = options_.now() + options_.longest;
+    if (std::exchange(place->postponed, false)) {
+      place->granted = options_.now();
+      place->until = place->granted + options_.longest;
+    }
     Renew(waiter, *place);
     earlier = !before || *place->due < *before;
   }
@@ -178,13 +181,14 @@ void LeaseTable::Postpone(WaiterId waiter) {
   if (earlier && options_.sooner) options_.sooner();
 }
 
-bool LeaseTable::StartPublishing(WaiterId waiter, uint64_t fence) {
+std::optional<std::chrono::microseconds> LeaseTable::StartPublishing(WaiterId waiter,
+                                                                     uint64_t fence) {
   const MutexLock lock(mutex_);
   Place* place = Holder(waiter);
-  if (place == nullptr || place->fence != fence) return false;
+  if (place == nullptr || place->fence != fence) return std::nullopt;
   SetDue(waiter, *place, std::nullopt);
   place->publishing = true;
-  return true;
+  return std::chrono::duration_cast<std::chrono::microseconds>(options_.now() - place->granted);
 }
 
 void LeaseTable::Publish(WaiterId waiter, const DepositFound& found) {

@@ -35,6 +35,7 @@ struct LeaseGrant {
 /// The requested deposit.
 struct DepositFound {
   DepositContents contents;
+  std::chrono::microseconds took{0};  ///< as in DepositRecord
 };
 
 /// The caller no longer holds the lease. Another caller may hold it now. If this caller tries to
@@ -108,8 +109,10 @@ class LeaseTable {
   /// kTimedOut and loses the lease.
   void Postpone(WaiterId waiter);
   /// Must be called before Publish. After this, the holder can't lose the lease, and must call
-  /// Publish. Returns false if the caller no longer holds the lease with the number `fence`.
-  [[nodiscard]] bool StartPublishing(WaiterId waiter, uint64_t fence);
+  /// Publish. Returns how long the caller has held the lease; none if it no longer holds the lease
+  /// with the number `fence`.
+  [[nodiscard]] std::optional<std::chrono::microseconds> StartPublishing(WaiterId waiter,
+                                                                         uint64_t fence);
   /// Ends the lease of this holder. All callers that wait for it get the deposit.
   void Publish(WaiterId waiter, const DepositFound& found);
 

@@ -4,10 +4,13 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+
+#include "daemon/core/model/account.h"
 
 namespace cccl_cache::daemon {
 
@@ -52,6 +55,8 @@ enum class Counter : uint8_t {
   kDeposits,
   kDepositHits,
   kDepositWaits,
+  kDepositReadBytes,
+  kDepositSavedMicroseconds,
   kDepositEvictions,
   kLeases,
   kLeasesLost,
@@ -80,6 +85,15 @@ enum class Counter : uint8_t {
 /// How a caller got a deposit: it was stored already, another caller made it while this one waited,
 /// or this caller made it.
 enum class DepositUse : uint8_t { kFound, kJoined, kMade };
+
+/// One request for a deposit that was answered.
+struct DepositEvent {
+  Account account{0};
+  std::string_view name_space;
+  DepositUse use = DepositUse::kFound;
+  uint64_t bytes = 0;
+  std::chrono::microseconds saved{0};  ///< the time for which another caller made it; 0 if unknown
+};
 
 /// How a counter is displayed. Scripts rely on the names, which docs/internals/protocol.md lists.
 struct CounterInfo {

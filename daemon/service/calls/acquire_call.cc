@@ -113,8 +113,8 @@ Status AcquireCall::Publish(const LeasePublication& publication) {
                              contents_.size())};
   }
   contents_.shrink_to_fit();
-  const DepositFound made{std::make_shared<const std::string>(std::move(contents_))};
-  const auto published = backend_.deposits.Publish(seat_, publication.fence, claim_, made);
+  const auto published = backend_.deposits.Publish(
+      seat_, publication.fence, claim_, std::make_shared<const std::string>(std::move(contents_)));
   if (const auto* error = std::get_if<Error>(&published)) return TooLarge(*error);
   if (const auto* lost = std::get_if<LeaseLost>(&published)) {
     EndLost(*lost);

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "daemon/service/calls/explain_call.h"
@@ -206,6 +208,24 @@ void DescribeFlights(const AdminSources& sources, const Peer& peer, BuildActivit
   reply.set_more_flights(activity.more_flights);
 }
 
+void DescribeNamespaces(const NamespaceCounts& counts, v1::ActivityReply& reply) {
+  constexpr size_t kMost = 8;
+  std::vector<std::pair<std::string, NamespaceUses>> rows(counts.rows().begin(),
+                                                          counts.rows().end());
+  std::ranges::stable_sort(rows, std::greater{},
+                           [](const auto& row) { return row.second.total(); });
+  for (size_t i = 0; i < std::min(rows.size(), kMost); ++i) {
+    const auto& [name, uses] = rows[i];
+    v1::NamespaceUses& to = *reply.add_namespaces();
+    to.set_name(name);
+    to.set_hits(uses.found);
+    to.set_joined(uses.joined);
+    to.set_made(uses.made);
+    to.set_read_bytes(uses.read_bytes);
+    to.set_saved_ms(Milliseconds(uses.saved));
+  }
+}
+
 v1::ActivityReply DescribeActivity(const AdminSources& sources, const Peer& peer) {
   const BuildActivity activity = sources.activity(peer);
   v1::ActivityReply reply;
@@ -233,6 +253,9 @@ v1::ActivityReply DescribeActivity(const AdminSources& sources, const Peer& peer
   reply.set_compile_memory_bytes(activity.memory.expected_bytes);
   reply.set_compile_memory_limit_bytes(activity.memory.limit_bytes);
   reply.set_waiting_for_memory(activity.memory.waiting);
+  DescribeNamespaces(sources.breakdown.Namespaces(
+                         peer.administrator ? std::nullopt : std::optional(peer.account())),
+                     reply);
   for (const Failure& failure : sources.failures.Take(peer)) {
     v1::Failure& to = *reply.add_failures();
     const auto since_1970 = failure.time.time_since_epoch();

@@ -92,6 +92,38 @@ TEST_CASE("stats --by shows a row for each user, kind or toolchain, most builds 
   CHECK(Has(RunCommand({"stats", "--by", "user"}).output, "older"));
 }
 
+TEST_CASE("stats --by namespace shows a row for each namespace, most deposits first") {
+  const FreshLibrary fresh;
+  const auto of = [](const std::string& label, const std::string& name) {
+    return "namespace=\"" + name + "\"" + label;
+  };
+  Library().statistics = {
+      {"deposits_by_namespace_total", "", 1, false, of(",outcome=\"built\"", "triton")},
+      {"deposits_by_namespace_total", "", 7, false, of(",outcome=\"hit\"", "my.steps")},
+      {"deposits_by_namespace_total", "", 2, false, of(",outcome=\"joined\"", "my.steps")},
+      {"deposit_bytes_by_namespace_total", "", 2048, false, of(",direction=\"read\"", "my.steps")},
+      {"deposit_bytes_by_namespace_total", "", 10, false, of(",direction=\"made\"", "triton")},
+      {"deposit_saved_seconds_by_namespace_total", "", 90, false, of("", "my.steps")}};
+  const std::string text = RunCommand({"stats", "--by", "namespace"}).output;
+  CHECK(std::ranges::count(text, '\n') == 3);
+  CHECK(text.find("\nmy.steps ") < text.find("\ntriton "));
+  CHECK(Has(text, "1 m 30 s"));
+  const std::string json = RunCommand({"stats", "--by", "namespace"}, {.json = true}).output;
+  CHECK(Has(json, "\"namespace\": \"my.steps\""));
+  CHECK(Has(json, "\"joined\": 2"));
+  CHECK(Has(json, "\"read_bytes\": 2048"));
+  CHECK(Has(json, "\"made_bytes\": 10"));
+  Library().statistics.push_back({"deposits_total", "", 1});
+  Library().statistics.push_back({"hit_duration_seconds_count", "", 1});
+  const std::string verbose = RunCommand({"stats", "-v"}).output;
+  CHECK(Has(verbose, "deposits_total"));
+  CHECK(Has(verbose, "\nmy.steps "));
+  CHECK_FALSE(Has(verbose, "hit_duration"));
+  CHECK_FALSE(Has(verbose, "by_namespace"));
+  Library().statistics = {{"hit_duration_seconds_bucket", "", 0, false, "le=\"+Inf\""}};
+  CHECK(Has(RunCommand({"stats", "--by", "namespace"}).output, "no deposits"));
+}
+
 TEST_CASE("stats prints the daemon's error") {
   const FreshLibrary fresh;
   Library().failures = {{"stats", CCCL_CACHE_DENIED}};
@@ -162,11 +194,13 @@ TEST_CASE("as OpenMetrics the parts of a histogram are one family, and users are
   const std::string text = Formatted(
       OpenMetrics, {{"d_seconds_bucket", "", 1, false, "le=\"1.0\""},
                     {"d_seconds_count", "", 2, false, ""},
-                    {"builds_by_user_total", "", 1, false, "user=\"7\",outcome=\"hit\""}});
+                    {"builds_by_user_total", "", 1, false, "user=\"7\",outcome=\"hit\""},
+                    {"deposit_saved_seconds_by_namespace_total", "", 1, false, "namespace=\"a\""}});
   CHECK(Has(text,
             "# TYPE cccl_cached_d_seconds histogram\ncccl_cached_d_seconds_bucket{le=\"1.0\"} 1\n"
             "cccl_cached_d_seconds_count 2\n"));
   CHECK_FALSE(Has(text, "by_user"));
+  CHECK_FALSE(Has(text, "by_namespace"));
   const auto series = [](const std::string& kind) -> std::vector<FakeStatistic> {
     return {{"c_seconds_bucket", "", 1, false, "kind=\"" + kind + "\",le=\"+Inf\""},
             {"c_seconds_count", "", 1, false, "kind=\"" + kind + "\""}};

@@ -38,6 +38,20 @@ std::string Joined(const std::vector<Line>& lines) {
   return text;
 }
 
+TEST_CASE("deposits are shown by namespace, once there are any") {
+  View view = ViewOf({});
+  CHECK(Text(view).find("steps") == std::string::npos);
+  view.sample->activity.namespaces = {
+      {.name = "my.steps", .hits = 7, .joined = 2, .made = 1, .read_bytes = 9, .saved_ms = 90'000},
+      {.name = "triton", .made = 3}};
+  CHECK(
+      Text(view).find("steps   my.steps 7 hits, 2 joined, 1 made, saved 1 m 30 s; triton 0 hits") !=
+      std::string::npos);
+  const std::string json = Json(*view.sample);
+  CHECK(json.find("\"namespace\": \"my.steps\"") != std::string::npos);
+  CHECK(json.find("\"saved_seconds\": 90") != std::string::npos);
+}
+
 TEST_CASE("hits of the last minute are counted from the answer before that minute") {
   HitRates rates;
   CHECK_FALSE(rates.OfLastMinute());

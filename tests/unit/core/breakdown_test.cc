@@ -34,6 +34,14 @@ void Add(BuildBreakdown& breakdown, uid_t uid, const Result<BuildAnswer>& answer
   breakdown.Add({User(uid), BuildKind::kNvrtc, total, answer});
 }
 
+void AddDeposit(BuildBreakdown& breakdown, uid_t uid, std::string_view name_space, DepositUse use) {
+  breakdown.Add({.account = Account(uid),
+                 .name_space = name_space,
+                 .use = use,
+                 .bytes = 10,
+                 .saved = use == DepositUse::kMade ? 0s : 2s});
+}
+
 std::map<std::string, double> Taken(const BuildBreakdown& breakdown,
                                     std::optional<Account> only = std::nullopt) {
   std::map<std::string, double> taken;
@@ -76,14 +84,41 @@ TEST_CASE("a hit of unknown compile time saves nothing and is counted separately
 
 TEST_CASE("a deposit counts for its user even if the user has no builds") {
   BuildBreakdown breakdown;
-  breakdown.Add(Account(7), DepositUse::kFound);
-  breakdown.Add(Account(7), DepositUse::kFound);
-  breakdown.Add(Account(7), DepositUse::kMade);
-  breakdown.Add(Account(8), DepositUse::kJoined);
+  AddDeposit(breakdown, 7, "a", DepositUse::kFound);
+  AddDeposit(breakdown, 7, "a", DepositUse::kFound);
+  AddDeposit(breakdown, 7, "a", DepositUse::kMade);
+  AddDeposit(breakdown, 8, "a", DepositUse::kJoined);
   const auto taken = Taken(breakdown, Account(7));
   CHECK(taken.at("deposits_by_user_total{user=\"7\",outcome=\"hit\"}") == 2);
   CHECK(taken.at("deposits_by_user_total{user=\"7\",outcome=\"built\"}") == 1);
   CHECK(taken.count("deposits_by_user_total{user=\"8\",outcome=\"joined\"}") == 0);
+}
+
+TEST_CASE("administrators see the namespaces of all users, others only their own") {
+  BuildBreakdown breakdown;
+  AddDeposit(breakdown, 7, "shared", DepositUse::kMade);
+  AddDeposit(breakdown, 8, "shared", DepositUse::kFound);
+  AddDeposit(breakdown, 8, "secret", DepositUse::kFound);
+  const auto all = Taken(breakdown);
+  CHECK(all.at("deposits_by_namespace_total{namespace=\"shared\",outcome=\"built\"}") == 1);
+  CHECK(all.at("deposits_by_namespace_total{namespace=\"shared\",outcome=\"hit\"}") == 1);
+  CHECK(all.at("deposit_bytes_by_namespace_total{namespace=\"secret\",direction=\"read\"}") == 10);
+  CHECK(all.at("deposit_saved_seconds_by_namespace_total{namespace=\"secret\"}") == 2);
+  const auto own = Taken(breakdown, Account(7));
+  CHECK(own.at("deposits_by_namespace_total{namespace=\"shared\",outcome=\"hit\"}") == 0);
+  for (const auto& [name, value] : own) CHECK(name.find("secret") == std::string::npos);
+  CHECK(breakdown.Namespaces(Account(7)).rows().size() == 1);
+  CHECK(breakdown.Namespaces(Account(9)).rows().empty());
+  CHECK(breakdown.Namespaces(std::nullopt).rows().size() == 2);
+  breakdown.Clear();
+  CHECK(breakdown.Namespaces(std::nullopt).rows().empty());
+}
+
+TEST_CASE("a user of a container sees no namespaces, not even its own") {
+  BuildBreakdown breakdown;
+  AddDeposit(breakdown, kFirstContainerUser, "a", DepositUse::kMade);
+  CHECK(breakdown.Namespaces(Account(kFirstContainerUser)).rows().empty());
+  CHECK(breakdown.Namespaces(std::nullopt).rows().size() == 1);
 }
 
 TEST_CASE("a user that is no administrator sees no other user's statistics") {

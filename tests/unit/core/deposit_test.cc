@@ -19,6 +19,7 @@ DepositRecord Record() {
           .fields = Sha256("fields"),
           .size = 7,
           .made = std::chrono::sys_seconds(std::chrono::seconds(1'700'000'000)),
+          .took = std::chrono::microseconds(1'500'000),
           .used = std::chrono::sys_seconds(std::chrono::seconds(1'700'000'100))};
 }
 
@@ -26,7 +27,7 @@ TEST_CASE("the encoding of a deposit does not change") {
   CHECK(Sha256(EncodeDepositContents(Sha256("key"), std::string("a\0b", 3))).Hex() ==
         "38a5ed5e9ef43ef4fc7b145db544a79fb4bb421703af527f9d5a0cf7eddcff65");
   CHECK(Sha256(EncodeDepositRecord(Record())).Hex() ==
-        "774f34178193201ccde69b4caa8c70ba0bfa88d089ca303b1999bdcb312b0516");
+        "f74ec27b248f5e2cc0139b93c0dfde03abeed621c2daafee6a190bc536fe9406");
 }
 
 TEST_CASE("decoded contents of a deposit equal the encoded ones") {
@@ -50,6 +51,7 @@ TEST_CASE("a decoded record of a deposit equals the encoded one") {
   CHECK(back->size == 7);
   CHECK(back->made == Record().made);
   CHECK(back->used == Record().used);
+  CHECK(back->took == Record().took);
   CHECK_FALSE(back->is_fetched);
   DepositRecord fetched = Record();
   fetched.is_fetched = true;
@@ -57,6 +59,18 @@ TEST_CASE("a decoded record of a deposit equals the encoded one") {
   REQUIRE(other);
   CHECK(other->scope == fetched.scope);
   CHECK(other->is_fetched);
+}
+
+TEST_CASE("a record of version 2 is a deposit whose time is not known") {
+  std::string stored = EncodeDepositRecord(Record());
+  stored.resize(stored.size() - sizeof(uint64_t) - sizeof(Digest::bytes));
+  stored[sizeof("CCCLDPR\n") - 1] = 2;
+  stored.append(Sha256(stored).View());
+  CHECK(Sha256(stored).Hex() == "774f34178193201ccde69b4caa8c70ba0bfa88d089ca303b1999bdcb312b0516");
+  const auto back = DecodeDepositRecord(Record().key, stored);
+  REQUIRE(back);
+  CHECK(back->used == Record().used);
+  CHECK(back->took.count() == 0);
 }
 
 TEST_CASE("a deposit with another key, another length or a flipped bit is refused") {

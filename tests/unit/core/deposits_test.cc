@@ -34,7 +34,11 @@ DepositClaim Claim(const std::string& name, uid_t uid = 1) {
 /// Deposits with a fake store. Leases expire by the real clock.
 struct Scene {
   explicit Scene(FakeDepositStore& in, Deposits::Options options = {}, Cluster* cluster = nullptr)
-      : deposits(std::move(options), {in, statistics, {}, cluster}) {}
+      : deposits(std::move(options),
+                 {in, statistics, {}, cluster, [this](const DepositEvent& event) {
+                    events.push_back(
+                        {std::string(event.name_space), event.use, event.bytes, event.saved});
+                  }}) {}
 
   /// Calls Acquire and waits for the answer: "lease", the contents, "released" or "refused".
   std::string Ask(const DepositClaim& claim) {
@@ -61,7 +65,10 @@ struct Scene {
     REQUIRE(std::holds_alternative<Ok>(Publish(claim, bytes)));
   }
 
+  using Event = std::tuple<std::string, DepositUse, uint64_t, std::chrono::microseconds>;
+
   Statistics statistics;
+  std::vector<Event> events;  // for tests in which one thread at a time calls
   Deposits deposits;
   Deposits::WaiterId waiter = 0;
   uint64_t fence = 0;
@@ -154,6 +161,28 @@ TEST_CASE("a caller that waits to replace a deposit gets the one that the holder
   CHECK(told.empty());
   CHECK(std::holds_alternative<Ok>(scene.Publish(replacing, "new")));
   CHECK(told == "new");
+}
+
+TEST_CASE("hits and joins count the time for which the deposit was made, also after a restart") {
+  using Event = Scene::Event;
+  constexpr std::chrono::microseconds kTook = std::chrono::seconds(3);
+  constexpr std::chrono::microseconds kNone{0};
+  FakeDepositStore store;
+  std::atomic<std::chrono::steady_clock::time_point> now = std::chrono::steady_clock::now();
+  {
+    Scene scene(store, {.now = [&] { return now.load(); }});
+    REQUIRE(scene.Ask(Claim("a")) == "lease");
+    scene.deposits.Acquire(scene.deposits.NewSeat(), Claim("a"), [](const LeaseNews&) {});
+    now = now.load() + kTook;
+    REQUIRE(std::holds_alternative<Ok>(scene.Publish(Claim("a"), "bytes")));
+    CHECK(scene.events == std::vector<Event>{{"n", DepositUse::kMade, 5, kNone},
+                                             {"n", DepositUse::kJoined, 5, kTook}});
+  }
+  Scene scene(store);
+  CHECK(scene.Ask(Claim("a")) == "bytes");
+  CHECK(scene.events == std::vector<Event>{{"n", DepositUse::kFound, 5, kTook}});
+  CHECK(scene.statistics.Get(Counter::kDepositReadBytes) == 5);
+  CHECK(scene.statistics.Get(Counter::kDepositSavedMicroseconds) == 3'000'000);
 }
 
 DepositClaim Watching(DepositClaim claim) {

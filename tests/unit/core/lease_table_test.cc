@@ -426,6 +426,19 @@ TEST_CASE("fenced: another lease's number is refused") {
   holder.Publish("bytes");
 }
 
+TEST_CASE("a publication tells for how long the lease was held, without the wait for another one") {
+  Scene scene;
+  const Caller holder(scene, "a");
+  scene.now += milliseconds(300);
+  CHECK(scene.table.StartPublishing(holder.waiter, holder.fence) == milliseconds(300));
+  const Caller postponed(scene, "b");
+  scene.table.Postpone(postponed.waiter);
+  scene.now += milliseconds(500);
+  REQUIRE(scene.table.Beat(postponed.waiter));
+  scene.now += milliseconds(200);
+  CHECK(scene.table.StartPublishing(postponed.waiter, postponed.fence) == milliseconds(200));
+}
+
 TEST_CASE("a lease is not lost during its publication") {
   Scene scene;
   Caller holder(scene, "a");

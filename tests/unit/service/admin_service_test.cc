@@ -101,6 +101,28 @@ TEST_CASE("detailed statistics show all users to administrators") {
   CHECK(Detailed(running, "hit_duration_seconds_count").at("") == 2);
 }
 
+TEST_CASE("the activity has the namespaces with the most requests for deposits first") {
+  RunningServer running;
+  for (int i = 0; i < 12; ++i) {
+    const std::string name = "n" + std::to_string(i);
+    for (int use = 0; use <= i; ++use) {
+      running.breakdown.Add({.account = Account(geteuid() + 1),
+                             .name_space = name,
+                             .use = DepositUse::kJoined,
+                             .bytes = 7,
+                             .saved = std::chrono::milliseconds(3)});
+    }
+  }
+  grpc::ClientContext context;
+  v1::ActivityReply reply;
+  REQUIRE(v1::Admin::NewStub(running.Connect())->Activity(&context, {}, &reply).ok());
+  REQUIRE(reply.namespaces_size() == 8);
+  CHECK(reply.namespaces(0).name() == "n11");
+  CHECK(reply.namespaces(0).joined() == 12);
+  CHECK(reply.namespaces(0).read_bytes() == 84);
+  CHECK(reply.namespaces(0).saved_ms() == 36);
+}
+
 TEST_CASE("an administrator sets all totals to zero") {
   RunningServer running;
   running.statistics.Add(Counter::kBuilds, 5);
