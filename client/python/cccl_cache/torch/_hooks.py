@@ -1,0 +1,125 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""The changes to torch: its remote caches are there, and a run of the host's C++ compiler is a step.
+
+No setting of torch is changed. Where the settings leave a remote cache open (None) and its local cache on, torch is told to
+use the plug-in's. A program that has set one gets its own.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from typing import Any, Callable, Optional
+
+from .._plugin.compile_steps import CompileSteps
+from .._plugin.leases import Settings
+from .._plugin.report import Report
+from .._plugin.switch import Patches
+from ..steps import Steps
+from . import _libraries, _ranks
+from ._release import AOT_CACHE, AOT_ENTRY, AOT_USERS, BUILDER, CODE, COMPILER
+from ._remote import Compile, Remote, current
+
+_RANKS_WAIT = 120.0  # seconds. A rank that waits joins no collective of the others, whose timeouts are 10 minutes and more
+
+
+class TorchHooks:
+    """Makes and undoes the changes. For one thread at a time; compiles may run on any thread."""
+
+    def __init__(self, namespace: str, settings: Settings, report: Report):
+        def steps(wait: float) -> Steps:
+            return Steps(namespace, group=settings.group, wait=wait, client=settings.connect)
+
+        self._alone, self._of_ranks = steps(settings.wait), steps(min(settings.wait, _RANKS_WAIT))
+        self._libraries = CompileSteps(namespace, settings, report)
+        self._graphs, self._entries = Remote("graph", self._alone, report), Remote("entry", self._alone, report)
+        self._report = report
+        self._patches = Patches()
+
+    def attach(self) -> None:
+        """Changes the package. Does not affect earlier results."""
+        compiler, builder = importlib.import_module(COMPILER), importlib.import_module(BUILDER)
+        self._replace(compiler, "_compile_fx_inner", self._watched)
+        self._replace(compiler, "should_use_remote_fx_graph_cache", lambda original: lambda: original() or self._serves_compile())
+        self._replace(importlib.import_module(AOT_ENTRY), "should_use_remote_fx_graph_cache",
+                      lambda original: lambda: original() or self._serves_entries())
+        for module in AOT_USERS:
+            self._replace(importlib.import_module(module), "should_use_remote_autograd_cache",
+                          lambda original: lambda: original() or self._serves_entries())
+        self._replace(importlib.import_module(CODE).FxGraphCache, "get_remote_cache",
+                      lambda original: staticmethod(lambda: self._graphs if _graphs_open() else original()))
+        self._replace(importlib.import_module(AOT_CACHE).AOTAutogradCache, "get_remote_cache",
+                      lambda original: staticmethod(lambda: self._entries if _entries_open() else original()))
+        self._replace(builder.CppBuilder, "build", self._stepping)
+
+    def detach(self) -> None:
+        """Undoes the changes."""
+        self._patches.undo()
+
+    def _replace(self, owner: Any, name: str, change: Callable[[Any], Any]) -> None:
+        self._patches.replace(owner, name, change(getattr(owner, name)))
+
+    def _watched(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Returns `_compile_fx_inner`, which releases other processes at its end, also if it raises an error."""
+
+        @functools.wraps(original)
+        def _compile_fx_inner(graph: Any, *given: Any, **named: Any) -> Any:
+            compile = Compile(self._steps_for(graph) if _graphs_open() else None)
+            token = current.set(compile)
+            try:
+                return original(graph, *given, **named)
+            finally:
+                current.reset(token)
+                if compile.step is not None:
+                    compile.step.fail()  # has no effect after a put
+
+        return _compile_fx_inner
+
+    def _steps_for(self, graph: Any) -> Optional[Steps]:
+        """Returns the steps of a graph's compile; None if each rank must compile it. The unknown is not shared."""
+        try:
+            if not _ranks.several():
+                return self._alone
+            reason = _ranks.why_not_shared(graph)
+        except Exception as error:
+            self._report.error("graph", error)
+            return None
+        if reason:
+            self._report.not_cached("graph", f"of a job with several ranks: {reason}")
+        return None if reason else self._of_ranks
+
+    def _serves_compile(self) -> bool:
+        compile = current.get()
+        return compile is not None and compile.steps is not None
+
+    def _serves_entries(self) -> bool:
+        """Returns whether entries of AOTAutograd are shared. Those of ranks are not: what they leave out may have collectives."""
+        try:
+            return _entries_open() and not _ranks.several()
+        except Exception as error:
+            self._report.error("entry", error)
+            return False
+
+    def _stepping(self, original: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(original)
+        def build(builder: Any) -> None:
+            if builder._preprocessing or builder._precompiling:  # of a header, whose result names this directory
+                return original(builder)
+            self._libraries.run("library", lambda: _libraries.fields_of(builder), lambda: original(builder),
+                                lambda _: _libraries.read(builder), lambda value: _libraries.write(builder, value))
+
+        return build
+
+
+def _graphs_open() -> bool:
+    """Returns whether the program leaves open if there is a remote cache of graphs, and has turned no cache off."""
+    from torch._inductor import config
+
+    return config.fx_graph_remote_cache is None and bool(config.fx_graph_cache) and not config.force_disable_caches
+
+
+def _entries_open() -> bool:
+    from torch._functorch import config
+
+    return config.enable_remote_autograd_cache is None and bool(config.enable_autograd_cache) and _graphs_open()

@@ -1,0 +1,78 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""The remote caches of torch over steps: that of Inductor's graphs, and that of AOTAutograd's entries."""
+
+from __future__ import annotations
+
+import base64
+from contextvars import ContextVar
+from typing import Any, Optional
+
+from .._plugin.report import Report
+from ..steps import Step, Steps
+from ._key import assemblers, interpreter, processor
+
+
+class Compile:
+    """A compile of one graph, on the thread that runs it. Other processes wait for it at most until its end.
+
+    `steps` is None if the graph is not shared.
+    """
+
+    def __init__(self, steps: Optional[Steps]) -> None:
+        self.steps = steps
+        self.step: Optional[Step] = None
+
+
+current: ContextVar[Optional[Compile]] = ContextVar("cccl_cache.torch", default=None)
+
+
+class Remote:
+    """A remote cache of torch, of one kind of entries. Raises no errors, for which torch would warn or stop.
+
+    The lease of a graph lasts from `get` to `put`, or to the end of its compile. An entry of AOTAutograd has none: it is put
+    after the backward graph was compiled, thus after code of the program has run.
+    """
+
+    def __init__(self, kind: str, steps: Steps, report: Report) -> None:
+        self._kind, self._steps, self._report = kind, steps, report
+        self._found: set[str] = set()  # one that is put again did not hold here: its guards are those of other shapes
+
+    def get(self, key: str) -> Optional[dict[str, bytes]]:
+        """Returns the entry as torch has put it."""
+        try:
+            value = self._value(key)
+        except Exception as error:
+            self._report.error(self._kind, error)
+            return None
+        if value is None:
+            return None
+        self._found.add(key)
+        return {"data": base64.b64encode(value)}
+
+    def put(self, key: str, entry: Any) -> None:
+        """Deposits an entry. It takes the place of one that was found and not used."""
+        try:
+            value, step = base64.b64decode(entry["data"]), self._open_step()
+            if step is not None and step.value is None:
+                step.put(value)
+                return
+            with self._steps.get(self._fields(key), replace=key in self._found) as step:
+                if step.value is None:
+                    step.put(value)
+        except Exception as error:
+            self._report.error(self._kind, error)
+
+    def _value(self, key: str) -> Optional[bytes]:
+        compile = current.get() if self._kind == "graph" else None
+        if compile is None or compile.steps is None or compile.step is not None:
+            return self._steps.wait(self._fields(key))
+        compile.step = compile.steps.get(self._fields(key))
+        return compile.step.value
+
+    def _open_step(self) -> Optional[Step]:
+        compile = current.get() if self._kind == "graph" else None
+        return compile.step if compile is not None else None
+
+    def _fields(self, key: str) -> dict[str, Any]:
+        return {"kind": self._kind, "key": key, "assemblers": assemblers(), "processor": processor(), "python": interpreter()}

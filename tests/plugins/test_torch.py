@@ -1,0 +1,240 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""torch.compile makes a graph once per node, and never finds one of other inputs."""
+
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+
+import pytest
+from asked_process import AskedProcess
+from daemon_fixtures import lasting_daemon
+from lease_client import wait_for_waiters
+from patience import PATIENCE, wait_for
+from places import PLACES
+
+HERE = pathlib.Path(__file__).parent
+GUIDE = HERE.parents[1] / "docs/guide-torch.md"
+
+
+class Node:
+    """The processes of this file, which share a daemon. Each test compiles a function with another number."""
+
+    def __init__(self, directory, daemon):
+        self.directory, self.daemon = directory, daemon
+        self.file = directory / "steps.py"
+        shutil.copy(HERE / "torch_steps.py", self.file)
+        # torch keeps precompiled headers there, which take longer than all graphs of this file.
+        self._temporary = pathlib.Path(os.environ["XDG_CACHE_HOME"], "torch")
+        self._temporary.mkdir(parents=True, exist_ok=True)
+        self._compiled, self._libraries = directory / "compiled", directory / "libraries"
+        self.compiler = directory / "g++"
+        self.compiler.write_text(f'#!/bin/sh\ncase "$*" in *.main.cpp*) echo one >> {self._libraries};; esac\nexec g++ "$@"\n')
+        self.compiler.chmod(0o755)
+        self._processes = []
+
+    def environment(self, **more):
+        own = {"CCCL_CACHE": "1", "CCCL_CACHE_SOCKET": self.daemon.socket, "HOME": str(self.directory), "CXX": str(self.compiler),
+               "TMPDIR": str(self._temporary), "COMPILED": str(self._compiled), "TORCHINDUCTOR_COMPILE_THREADS": "1"}
+        return {**os.environ, **own, **more}
+
+    def start(self, count=1, **environment):
+        started = [AskedProcess(self.environment(**environment), HERE / "torch_program.py") for _ in range(count)]
+        self._processes += started
+        for process in started:
+            assert process.hear() == "ready"
+        return started
+
+    def compiled(self):
+        """Returns the numbers of graphs and of libraries that all processes have compiled."""
+        return tuple(len(file.read_text().split()) if file.exists() else 0 for file in (self._compiled, self._libraries))
+
+    def compiles(self, process, *words):
+        """Returns the answer of a process, with the graphs and libraries that were compiled for it."""
+        before = self.compiled()
+        answer = process.ask(*words)
+        return answer, tuple(now - then for now, then in zip(self.compiled(), before))
+
+    def gate(self, name):
+        path = self.directory / name
+        os.mkfifo(path)
+        return str(path)
+
+    def file_with(self, name, *changes, shifted=0):
+        """Returns a copy of the function's file, in a directory of its own, with changes."""
+        text = self.file.read_text()
+        for old, new in changes:
+            assert old in text
+            text = text.replace(old, new)
+        copy = self.directory / name / "copy.py"
+        copy.parent.mkdir()
+        copy.write_text("# a line\n" * shifted + text)
+        return copy
+
+    def end(self):
+        for process in self._processes:
+            process.end()
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory):
+    with lasting_daemon(PLACES.fake13) as daemon:
+        node = Node(tmp_path_factory.mktemp("node"), daemon)
+        yield node
+        node.end()
+
+
+@pytest.fixture(scope="module")
+def four(node):
+    return node.start(4)
+
+
+@pytest.fixture(scope="module")
+def later(node, four):
+    """A process without the plug-in, with another compiler at the same place."""
+    node.compiler.write_text(node.compiler.read_text() + "# another\n")
+    return node.start(CCCL_CACHE_TORCH="0")[0]
+
+
+def counts(process):
+    status = process.ask("status")
+    assert status["on"] and not status["errors"], status
+    return status
+
+
+def test_a_training_step_is_compiled_once_by_four_processes(node, four):
+    for process in four:
+        process.tell("train", node.file, 3)
+    [made] = {tuple(process.hear()) for process in four}
+    assert len(made) == 2 and node.compiled() == (2, 2)
+    assert sum(counts(process)["made"] for process in four) == 5  # two graphs, their libraries, and the entry of AOTAutograd
+    assert node.compiles(four[0], "train", node.file, 3) == (list(made), (0, 0))
+
+
+def test_a_later_process_finds_the_step_and_compiles_libraries_again_for_another_compiler(node, four, later):
+    uncached = node.compiles(later, "train", node.file, 4)
+    assert uncached[1] == (2, 2) and later.ask("hooked") == [False] * 4 and not later.ask("status")["on"]
+    assert node.compiles(four[0], "train", node.file, 4) == (uncached[0], (2, 2))
+    assert later.ask("install") and later.ask("hooked") == [True] * 4
+    assert node.compiles(later, "train", node.file, 4) == (uncached[0], (0, 2))
+    assert node.compiles(later, "train", node.file, 4) == (uncached[0], (0, 0))
+
+
+def test_a_compile_that_fails_raises_its_error_and_releases_waiting_processes(node, four):
+    before, gate = node.compiled()[0], node.gate("fails")
+    four[0].tell("gated", node.file, 5, gate)
+    wait_for(lambda: node.compiled()[0] == before + 1, "a compile that runs")
+    four[1].tell("infer", node.file, 5)
+    wait_for_waiters(node.daemon, 1)
+    pathlib.Path(gate).write_text("fail")
+    assert four[0].hear() == "Unmade"
+    assert len(four[1].hear()) == 1 and counts(four[1])["released"] == 1
+    assert node.compiles(four[0], "infer", node.file, 5)[1] == (1, 0)  # the library was no part of the failure
+    assert node.compiles(four[1], "infer", node.file, 5)[1] == (0, 0)
+
+
+@pytest.mark.parametrize("end", ["exit", signal.SIGKILL, signal.SIGSTOP])
+def test_a_process_that_ends_or_stops_holds_no_other_back(node, four, end):
+    number = 6 + ["exit", signal.SIGKILL, signal.SIGSTOP].index(end)
+    before, gate = node.compiled()[0], node.gate(f"ends{number}")
+    holder = four[0].ask("child", node.file, number, gate)
+    wait_for(lambda: node.compiled()[0] == before + 1, "a compile that runs")
+    four[1].tell("infer", node.file, number)
+    wait_for_waiters(node.daemon, 1)
+    if end == "exit":
+        pathlib.Path(gate).write_text("exit")
+    else:
+        os.kill(holder, end)
+    assert len(four[1].hear()) == 1
+    if end == signal.SIGSTOP:
+        os.kill(holder, signal.SIGKILL)
+    assert node.compiles(four[2], "infer", node.file, number)[1] == (0, 0)
+
+
+def test_the_directory_and_the_lines_of_a_source_do_not_matter(node, four):
+    made = four[0].ask("infer", node.file, 10)
+    assert node.compiles(four[1], "infer", node.file_with("moved", shifted=3), 10) == (made, (0, 0))
+
+
+def test_an_edited_function_is_compiled(node, four):
+    made = four[0].ask("infer", node.file, 11)
+    other, compiled = node.compiles(four[0], "infer", node.file_with("edited", ("tanh", "sin")), 11)
+    assert other != made and compiled == (1, 1)
+    assert node.compiles(four[1], "infer", node.file, 12)[1] == (1, 1)
+
+
+def test_another_option_is_another_compile(node, four):
+    four[0].ask("infer", node.file, 13)
+    for process, compiled in ((four[0], (1, 0)), (four[1], (0, 0))):
+        process.ask("set", "torch._inductor.config", "max_fusion_size", "63")
+        assert node.compiles(process, "infer", node.file, 13)[1] == compiled
+        process.ask("set", "torch._inductor.config", "max_fusion_size", "64")
+
+
+def test_another_assembler_is_another_compile(node, four):
+    four[0].ask("infer", node.file, 14)
+    for name in ("one", "other"):
+        assembler = node.directory / f"ptxas-{name}"
+        assembler.write_text(name)
+        four[3].ask("assembler", assembler)
+        assert node.compiles(four[3], "infer", node.file, 14)[1] == (1, 0), name
+        assert node.compiles(four[3], "infer", node.file, 14)[1] == (0, 0), name
+    four[3].ask("assembler", "none")
+    assert node.compiles(four[3], "infer", node.file, 14)[1] == (0, 0)
+
+
+def test_a_graph_with_guards_of_other_shapes_is_replaced(node, four):
+    file = node.file_with("guarded", ("torch.tanh(x)", "torch.tanh(x) * (1 if x.shape[0] > 100 else 1)"))
+    for process, size, compiled in ((0, 8, 1), (1, 8, 0), (1, 200, 1), (2, 200, 0), (2, 8, 1)):
+        assert node.compiles(four[process], "shapes", file, 15, size)[1][0] == compiled, (process, size)
+
+
+@pytest.mark.parametrize("name, value, default", [
+    ("fx_graph_remote_cache", "false", "null"), ("fx_graph_cache", "false", "true"), ("force_disable_caches", "true", "false")])
+def test_a_cache_that_the_program_has_turned_off_stays_off(node, four, name, value, default):
+    four[0].ask("infer", node.file, 16)
+    four[0].ask("set", "torch._inductor.config", name, value)
+    assert node.compiles(four[0], "infer", node.file, 16)[1][0] == 1
+    four[0].ask("set", "torch._inductor.config", name, default)
+    assert node.compiles(four[0], "infer", node.file, 16)[1] == (0, 0)
+
+
+def test_a_remote_cache_of_the_program_is_asked_in_place_of_the_plug_ins(node, four):
+    four[0].ask("infer", node.file, 17)
+    before = counts(four[0])["made"]
+    assert four[0].ask("backend", node.file, 17) == ["get", "put"]
+    assert counts(four[0])["made"] == before
+
+
+def test_the_changes_are_undone_and_a_release_that_differs_is_left_alone(node, later):
+    later.ask("uninstall")
+    assert later.ask("hooked") == [False] * 4
+    on, why = later.ask("without", "torch._inductor.compile_fx", "should_use_remote_fx_graph_cache")
+    assert not on and "differs from what is served: torch._inductor.compile_fx has no should_use_remote_fx_graph_cache()" in why
+    assert later.ask("install") and later.ask("status")["on"]
+
+
+def run(node, *command, **environment):
+    told = subprocess.run([sys.executable, *command], capture_output=True, text=True, timeout=PATIENCE * 4,
+                          env=node.environment(**environment))
+    assert told.returncode == 0, told.stderr
+    return told.stdout
+
+
+def test_the_guides_example_runs_unchanged(node):
+    [example] = re.findall(r"^```python\n(.*?)^```", GUIDE.read_text(), re.DOTALL | re.MULTILINE)
+    program = node.directory / "example.py"
+    program.write_text(example)
+    first, second = (run(node, program, TORCHINDUCTOR_CACHE_DIR=str(node.directory / name)) for name in ("first", "second"))
+    assert "'made': 5" in first and "'hits': 5" in second and "'made'" not in second
+
+
+def test_the_reason_is_told_before_torch_is_imported(node):
+    line = "import sys, cccl_cache.torch as plugin; print(plugin.switch.told(), 'torch' in sys.modules)"
+    assert run(node, "-c", line, CCCL_CACHE="0").startswith("off until cccl_cache.torch.install()")
+    on = run(node, "-c", line)
+    assert on.startswith("on at the import of torch._inductor.compile_fx, if ") and on.endswith("(CCCL_CACHE_TORCH) False\n")
