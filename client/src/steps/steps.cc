@@ -106,14 +106,13 @@ bool NamespaceSteps::Remove(const std::string& key) {
 }
 
 void NamespaceSteps::Publish(std::unique_ptr<HeldLease> lease, const std::string& digest,
-                             const StepValue& value, bool replace) {
+                             const StepValue& value) {
   constexpr std::chrono::seconds kPublication{30};
   auto published = lease->Publish(value.deposit(), Deadline::After(kPublication));
   if (lease->expired()) {
     ++counts_.expired;
-    if (replace) return;  // a late replacement could take the place of a good value
     lease = Ask(digest, {.briefly = true}).lease;
-    if (lease == nullptr) return;
+    if (lease == nullptr) return;  // there is another value, or another process makes it
     published = lease->Publish(value.deposit(), Deadline::After(kPublication));
   }
   if (published.ok()) {
@@ -177,7 +176,7 @@ void OpenStep::Put(std::string_view value) {
   ++steps_->counts_.made;
   steps_->counts_.made_bytes += value.size();
   auto lease = End(value_, false);
-  if (lease != nullptr) steps_->Publish(std::move(lease), digest_, *value_, replace_);
+  if (lease != nullptr) steps_->Publish(std::move(lease), digest_, *value_);
 }
 
 void OpenStep::GiveUp(bool failed) {

@@ -80,8 +80,7 @@ class NamespaceSteps : public std::enable_shared_from_this<NamespaceSteps> {
   Answer Ask(const std::string& digest, Wish wish);
   /// Removes a damaged deposit. Returns whether it was there.
   bool Remove(const std::string& key);
-  void Publish(std::unique_ptr<HeldLease> lease, const std::string& digest, const StepValue& value,
-               bool replace);
+  void Publish(std::unique_ptr<HeldLease> lease, const std::string& digest, const StepValue& value);
   /// Counts a look-up that began at this time.
   void Count(const Value& value, Clock::time_point began);
   void CountError(cccl_cache_status status);

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cccl_cache/steps.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <map>
@@ -216,6 +219,27 @@ TEST_CASE("another step inside a build is made under a lease of its own") {
   const auto build = [&] { return steps.Make({{"name", "two"}}, [] { return "made"; }).value(); };
   CHECK(steps.Make(kFields, build).value() == "made");
   CHECK(steps.counts().published == 2);
+}
+
+TEST_CASE("a child of a build makes the step once by itself, and then as any process") {
+  Node node;
+  Steps steps = node.Opened();
+  const auto build = [&] {
+    const pid_t child = fork();
+    if (child == 0) {
+      const auto own = [] { return "the child's"; };
+      bool right = steps.Make(kFields, own).value() == "the child's";
+      right = right && steps.counts().published == 0;
+      steps.Make(kFields, own);
+      _exit(right && steps.counts().published == 1 ? 0 : 1);
+    }
+    int status = 1;
+    waitpid(child, &status, 0);
+    CHECK(status == 0);
+    return "made";
+  };
+  CHECK(steps.Make(kFields, build).value() == "made");
+  CHECK(node.asked == 2);
 }
 
 TEST_CASE("threads wait for the first of them, without the daemon") {
