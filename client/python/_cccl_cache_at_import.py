@@ -26,6 +26,7 @@ _PLUGINS = {
     "cutlass": ("CCCL_CACHE_CUTE", "cccl_cache.cute"),
     "flashinfer.jit.core": ("CCCL_CACHE_FLASHINFER", "cccl_cache.flashinfer"),
     "jax": ("CCCL_CACHE_JAX", "cccl_cache.jax"),
+    "tilelang": ("CCCL_CACHE_TILELANG", "cccl_cache.tilelang"),
     "torch._inductor.compile_fx": ("CCCL_CACHE_TORCH", "cccl_cache.torch"),
     "tvm_ffi.cpp.extension": ("CCCL_CACHE_TVM_FFI", "cccl_cache.tvm_ffi"),
     "warp": ("CCCL_CACHE_WARP", "cccl_cache.warp"),

@@ -597,7 +597,7 @@ def test_the_example_compiles_a_file_once(daemon, directory):
     assert (directory / "one.o").read_bytes() != made
 
 
-@pytest.mark.parametrize("number", range(3))
+@pytest.mark.parametrize("number", range(4))
 def test_each_example_of_the_guide_finds_what_its_first_run_made(daemon, directory, number):
     example = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs/guide-steps.md").read_text(), re.DOTALL | re.MULTILINE)[number]
     told = [run("-c", example, socket=daemon.socket, directory=directory) for _ in range(2)]

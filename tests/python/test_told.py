@@ -48,6 +48,7 @@ def test_python_m_cccl_cache_reports_a_missing_daemon_and_the_active_plug_ins(di
         "JAX": "off: jax is not installed",
         "numba-cuda": "off: numba-cuda is not installed",
         "numba-cuda-mlir": "off: numba-cuda-mlir is not installed",
+        "TileLang": "off: tilelang is not installed",
         "torch.compile": "off: torch is not installed",
         "triton": "off: triton is not installed",
         "TVM-FFI": "off: apache-tvm-ffi is not installed",

@@ -30,6 +30,7 @@ _PLUGINS = {
     "JAX": "cccl_cache.jax",
     "numba-cuda": "cccl_cache.numba",
     "numba-cuda-mlir": "cccl_cache.numba_mlir",
+    "TileLang": "cccl_cache.tilelang",
     "torch.compile": "cccl_cache.torch",
     "triton": "cccl_cache.triton",
     "TVM-FFI": "cccl_cache.tvm_ffi",

@@ -16,9 +16,9 @@ import shutil
 from typing import Any, Iterator, Optional
 
 from .._plugin.canonical import Description, Refused
+from .._plugin.compilers import compiler, library_file
 from .._plugin.file_digests import contents_digest, file_digest
 from .commands import Command, Commands, files_read
-from .compilers import compiler, library_file
 
 # A word with one of these parts has inputs that are not known here.
 _UNKNOWN = re.compile(r"(^|[,=])(@|--?sysroot|-isysroot|-B|-specs|-fplugin|-fprofile|-wrapper|--options-file|-optf|-fuse-ld)|\bnative\b")

@@ -110,6 +110,13 @@ def contents(path: str) -> str:
         raise Refused(f"{path} can't be read: {error.strerror}") from None
 
 
+def contents_of_all(paths: Iterable[str]) -> Description:
+    """Returns the digests of files and directories, without those that lie in another one of them."""
+    real = [os.path.realpath(path) for path in paths]
+    return tuple(contents(path) for path in dict.fromkeys(real)
+                 if not any(path.startswith(f"{other}{os.sep}") for other in real))
+
+
 def version(name: str) -> str:
     """Returns the installed release of a package. Raises Refused if the package is not installed."""
     try:

@@ -14,12 +14,13 @@ module: no call raises an error of the daemon.
 from __future__ import annotations
 
 from ._steps import Step, Steps, counts
+from ._trees import pack_tree, unpack_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._asynchronous import AsyncStep, AsyncSteps
 
-__all__ = ["AsyncStep", "AsyncSteps", "Step", "Steps", "counts"]
+__all__ = ["AsyncStep", "AsyncSteps", "Step", "Steps", "counts", "pack_tree", "unpack_tree"]
 
 
 if not TYPE_CHECKING:  # a type checker would accept any name
