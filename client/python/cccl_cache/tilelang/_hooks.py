@@ -74,6 +74,7 @@ class TileLangHooks:
         @functools.wraps(original)
         def cached(cache: Any, *given: Any, **named: Any) -> Any:
             def describe() -> dict[str, Any]:
+                self._thread.compilers = ""  # those of a refused compile are not known
                 fields = fields_of(request, self._packages)
                 self._thread.compilers = digest(tuple(sorted((name, fields[name]) for name in fields if name != "key")))
                 return fields
