@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernels of Warp are compiled once per node, and never found by a compile with other inputs."""
 
+import importlib.util
+import mmap
 import os
 import pathlib
 import re
@@ -21,6 +23,13 @@ from places import PLACES
 
 HERE = pathlib.Path(__file__).parent
 GUIDE = HERE.parents[1] / "docs/guide-warp.md"
+SOURCE = '''
+static __device__ int count;
+extern "C" __global__ void scale(float* a) {{
+  a[threadIdx.x] = sqrtf(a[threadIdx.x]) / FACTOR + {number};
+  ++count;
+}}
+'''
 MADE, FOUND = {"made": 1, "published": 1}, {"hits": 1}
 
 
@@ -66,12 +75,19 @@ class Node:
         file.write_text("# a line\n" * shifted + text)
         return file
 
-    def include(self, name, **headers):
+    def source(self, number, name="", text="#define FACTOR 2", file="kernel.cu"):
+        """Returns a CUDA source with a kernel of this number, in a directory of its own."""
+        path = self.directory / f"{number}{name}" / file
+        path.parent.mkdir()
+        path.write_text(f"{text}\n{SOURCE.format(number=number)}")
+        return path
+
+    def include(self, name, headers):
         """Returns a directory with these headers."""
         place = self.directory / name
-        place.mkdir()
         for header, text in headers.items():
-            (place / f"{header}.h").write_text(text)
+            (place / header).parent.mkdir(parents=True, exist_ok=True)
+            (place / header).write_text(text)
         return place
 
     def end(self):
@@ -118,12 +134,12 @@ def test_a_module_is_compiled_once_by_four_processes(node, four):
     assert node.compiled() == before + 1
 
 
-OPTIONS = ((), ("fast_math=true",), ("lineinfo=true",), ('mode="debug"',), ("arch=80",), ("ptx=true",))
+OPTIONS = ((), ("lineinfo=true",), ('mode="debug"',), ("ptx=true",))
 
 
 def test_a_found_cubin_is_that_of_an_uncached_compile(node, four):
     [alone] = node.start(CCCL_CACHE_WARP="0")
-    file, include = node.kernels(4), node.include("factors", factor="#define FACTOR 4\n")
+    file, include = node.kernels(4), node.include("factors", {"factor.h": "#define FACTOR 4\n"})
     made = set()
     for options in (*OPTIONS, (f'include="{include}"',)):
         own = alone.ask("compile", file, *options)
@@ -201,39 +217,103 @@ def test_lines_matter_with_line_information(node, four):
 
 
 @pytest.mark.parametrize("name, change", [
-    ("operator", ("wp.sqrt", "wp.cbrt")), ("type", ("float(NUMBER)", "float(NUMBER + 1)")), ("name", ("def scale", "def other"))])
+    ("function", ("wp.sqrt", "wp.cbrt")), ("constant", ("float(NUMBER)", "float(NUMBER + 1)")),
+    ("name", ("def scale", "def other"))])
 def test_an_edited_kernel_is_compiled(node, four, name, change):
     made = four[0].ask("compile", node.kernels(11, f"before_{name}"))
     other, outcome = changes(four[0], "compile", node.kernels(11, name, change))
     assert other != made and outcome == MADE
 
 
-FACTOR = """@wp.func_native("return FACTOR;")
-def factor() -> float:
-    ...
+def test_another_argument_is_another_compile(node, four):
+    file = node.source(18)
+    assert changes(four[0], "build", file)[1] == MADE
+    for option in ("arch=80", 'arch_suffix="a"', 'config="debug"', "optimization_level=1", "verify_fp=true", "fast_math=true",
+                   "fuse_fp=false", "lineinfo=true", "use_precompiled_headers=false"):
+        made, outcome = changes(four[0], "build", file, option)
+        assert len(made) == 64 and outcome == MADE, option
+        assert changes(four[1], "build", file, option) == (made, FOUND), option
 
 
+def test_linked_code_is_a_part_of_the_key(node, four):
+    file = node.source(19)
+    keys = [four[0].ask("key", file, *options) for options in (
+        (), ('ltoirs=["one"]',), ('ltoirs=["two"]',), ('ltoirs=["one","two"]',), ('ltoirs=["two","one"]',), ('fatbins=["one"]',))]
+    assert len(set(keys)) == len(keys)
+
+
+def test_an_edited_source_or_another_name_of_it_is_another_compile(node, four):
+    for name, given in (("plain", {}), ("edited", {"text": "#define FACTOR 3"}), ("named", {"file": "other.cu"})):
+        assert changes(four[0], "build", node.source(20, name, **given))[1] == MADE, name
+    assert changes(four[1], "build", node.source(20, "moved"))[1] == FOUND
+
+
+@pytest.mark.parametrize("name, text, options, outcome", [
+    ("plain", "#define FACTOR 2", (), FOUND), ("lines", "#define FACTOR 2", ("lineinfo=true",), MADE),
+    ("file", "#define FACTOR sizeof(__FILE__)", (), MADE)])
+def test_the_working_directory_counts_if_paths_can_show(node, four, name, text, options, outcome):
+    file, here = node.source(21, name, text=f"// {name}\n{text}"), os.getcwd()
+    four[1].ask("chdir", node.directory)
+    made = four[0].ask("build", file, *options)
+    assert len(made) == 64 and changes(four[1], "build", file, *options)[1] == outcome
+    four[1].ask("chdir", here)
+
+
+HEADERS = {"second.h": "#define SECOND 1\n", "below/third.h": '#include "fourth.h"\n', "below/fourth.h": "#define FOURTH 1\n"}
+INCLUDES = """#include "second.h"
+# /* a comment
+*/ include <below/third.h>
+#if __has_include("fifth.h")
+#define FIFTH 1
+#else
+#define FIFTH 0
+#endif
+#define FACTOR (SECOND + 2 * FOURTH + 4 * FIFTH)
 """
 
 
-def test_a_changed_header_is_another_compile(node):
-    file = node.kernels(12, "", ("/ float(NUMBER)", "* factor()"), ("@wp.kernel", FACTOR + "@wp.kernel"))
-    include = node.include("included", factor='#include "second.h"\n#if __has_include(<third.h>)\n#undef FACTOR\n#define FACTOR 3\n#endif\n')
-    made, processes = [], node.start(3)
-    for process, header, text in zip(processes, ("second.h", "second.h", "third.h"), ("#define FACTOR 1\n", "#define FACTOR 2\n", "")):
+def test_a_changed_header_is_another_compile(node, four):
+    include, file = node.include("headers", HEADERS), node.source(22, text=INCLUDES)
+    given, made = f'extra_include_dirs=["{include}"]', []
+    changed = ("second.h", "#define SECOND 5\n"), ("below/fourth.h", "#define FOURTH 6\n"), ("fifth.h", "")
+    for process, (header, text) in zip(four, (("second.h", HEADERS["second.h"]), *changed)):
         (include / header).write_text(text)
-        digest, outcome = changes(process, "compile", file, f'include="{include}"')
-        assert len(digest) == 64 and outcome == MADE, text
+        digest, outcome = changes(process, "build", file, given)
+        assert len(digest) == 64 and outcome == MADE, header
         made.append(digest)
-    assert len(set(made)) == 3
-    # NVRTC still uses the headers that the first process has precompiled, even after the old contents are back.
-    (include / "second.h").write_text("#define FACTOR 1\n")
-    for _ in range(2):
-        assert changes(processes[0], "compile", file, f'include="{include}"')[1] == {}
-        (include / "third.h").unlink(missing_ok=True)
-    [reason] = processes[0].ask("status")["not_cached"]
-    assert reason.endswith("third.h has changed since this process precompiled its headers")
+    assert len(set(made)) == 4
+    assert changes(four[3], "build", file, given) == (made[3], FOUND)
+
+
+def test_a_header_in_the_working_directory_counts(node):
+    directories = [node.include(f"working{number}", {"beside.h": f"#define FACTOR {number}\n"}) for number in (1, 2)]
+    file, processes = node.source(23, text='#include "beside.h"'), node.start(2)
+    made = []
+    for process, directory in zip(processes, directories):
+        process.ask("chdir", directory)
+        digest, outcome = changes(process, "build", file)
+        assert len(digest) == 64 and outcome == MADE
+        made.append(digest)
+    assert made[0] != made[1]
     for process in processes:
+        process.end()
+
+
+def test_a_header_that_changes_in_a_running_process_leaves_its_compiles_to_the_package(node):
+    """NVRTC uses the header that it has precompiled until the process ends."""
+    include = node.include("running", {"second.h": "#define FACTOR 1\n"})
+    file, given = node.source(24, text='#include "second.h"'), f'extra_include_dirs=["{include}"]'
+    one, other = node.start(2)
+    old = one.ask("build", file, given)
+    (include / "second.h").write_text("#define FACTOR 2\n")
+    new, outcome = changes(other, "build", file, given)
+    assert len(new) == 64 and new != old and outcome == MADE
+    assert changes(one, "build", file, given) == (old, {})
+    (include / "second.h").write_text("#define FACTOR 1\n")
+    assert changes(one, "build", file, given) == (old, {})
+    [reason] = one.ask("status")["not_cached"]
+    assert reason.endswith("second.h has changed since this process precompiled its headers")
+    for process in (one, other):
         process.end()
 
 
@@ -263,6 +343,25 @@ def test_no_compile_after_one_without_optimization_is_shared(node):
         assert (len(answer), outcome) == (64, {})
     assert process.ask("status")["not_cached"] == {"a compile of this process without optimization": 2}
     process.end()
+
+
+def test_an_edited_library_of_warp_is_another_compile(node, four, tmp_path):
+    package = pathlib.Path(importlib.util.find_spec("warp").origin).parent
+    for folder in (package, *package.parent.glob("warp_lang-*.dist-info")):
+        shutil.copytree(folder, tmp_path / folder.name, ignore=shutil.ignore_patterns("tests", "examples", "warp-clang.so"))
+    library = tmp_path / "warp/bin/warp.so"
+    before = library.stat()
+    with open(library, "r+b") as file, mmap.mmap(file.fileno(), 0) as contents:
+        at = contents.rfind(b"GCC: (")  # the name of the compiler, which nothing reads
+        contents[at : at + 1] = b"g"
+    os.utime(library, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert library.stat().st_size == before.st_size  # so the package's record of it looks right
+    file = node.kernels(17)
+    made = four[0].ask("compile", file)
+    [edited] = node.start(PYTHONPATH=f"{tmp_path}:{os.environ['PYTHONPATH']}")
+    assert changes(edited, "compile", file) == (made, MADE)
+    assert changes(four[1], "compile", file) == (made, FOUND)
+    edited.end()
 
 
 def test_other_compiler_variables_are_another_compile(node, four):

@@ -2,18 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """A process that compiles with Warp at a test's command, without a GPU. Answers each line with a line of JSON.
 
-"compile FILE [NAME=VALUE...]": the digest of the cubin of the kernels in this file, or the error's name. The names are module
-options, and "arch", "ptx", "include" (a directory, with the header "factor.h" that the compile then includes; "MACRO": a header is named by a macro), "into" (the
-directory of the results; the default is a new one).
+"compile FILE [NAME=VALUE...]": the digest of the cubin of the kernels in this file, or the error. The names are module
+options, and "arch", "ptx", "include" (a directory, with the header "factor.h" that the compile then includes; "MACRO": the
+compile includes a header by a macro), "into" (the directory of the results; the default is a new one).
+"build FILE [NAME=VALUE...]": the digest of the cubin of a CUDA source, or the error. The names are arguments of build_cuda.
+"key FILE [NAME=VALUE...]": the digest of the fields of such a compile, with texts in place of linked code.
 "gated FILE GATE": the same, but the compile waits for a line from this FIFO, and fails if it is "fail".
 "damaged FILE": deposits no cubin. "set NAME VALUE": sets a variable of the environment; without VALUE, removes it.
-"log_level LEVEL": sets Warp's. "status": the counts of the plug-in.
+"log_level LEVEL": sets Warp's. "chdir DIRECTORY": changes the working directory. "status": the counts of the plug-in.
 
 Each compile appends a line to $COMPILED.
 """
 
 import hashlib
 import importlib.util
+import inspect
 import json
 import os
 import pathlib
@@ -64,10 +67,38 @@ def compile(file, *options):
     module = load(file)
     wp.set_module_options(options, module)
     try:
-        [made] = wp.compile_aot_module(module, arch=[arch], module_dir=into or tempfile.mkdtemp(dir=os.environ["HOME"]), use_ptx=ptx)
+        into = into or tempfile.mkdtemp(dir=os.environ["HOME"])
+        [made] = wp.compile_aot_module(module, arch=[arch], module_dir=into, use_ptx=ptx)
     except Exception as error:
         return f"{type(error).__name__}: {error}"
     return hashlib.sha256(made.read_bytes()).hexdigest()
+
+
+def arguments_of(file, options):
+    options = {name: json.loads(value) for name, value in (option.split("=") for option in options)}
+    for name in ("ltoirs", "fatbins"):
+        if name in options:
+            options[name] = [each.encode() for each in options[name]]
+    output = tempfile.mktemp(".cubin", dir=os.environ["HOME"])
+    return {"cu_path": file, "arch": 90, "output_path": output, "pch_dir": None, **options}
+
+
+def build(file, *options):
+    arguments = arguments_of(file, options)
+    try:
+        wp._src.build.build_cuda(**arguments)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return hashlib.sha256(pathlib.Path(arguments["output_path"]).read_bytes()).hexdigest()
+
+
+def key(file, *options):
+    from cccl_cache._plugin.canonical import digest
+    from cccl_cache.warp._key import fields_of
+
+    given = inspect.signature(wp._src.build.build_cuda).bind(**arguments_of(file, options))
+    given.apply_defaults()
+    return digest(tuple(sorted(fields_of(given.arguments).items())))
 
 
 def gated(file, path):
@@ -99,13 +130,18 @@ def log_level(level):
     wp.config.log_level = int(level)
 
 
+def chdir(directory):
+    os.chdir(directory)
+
+
 def status():
     from cccl_cache import warp as plugin
 
     return plugin.status()
 
 
-COMMANDS = {"compile": compile, "gated": gated, "damaged": damaged, "set": set_variable, "log_level": log_level, "status": status}
+COMMANDS = {"compile": compile, "build": build, "key": key, "gated": gated, "damaged": damaged, "set": set_variable,
+            "log_level": log_level, "chdir": chdir, "status": status}
 print(json.dumps("ready"), file=answers, flush=True)
 for line in sys.stdin:
     command, *given = line.split()

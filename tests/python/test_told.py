@@ -4,6 +4,7 @@
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -11,6 +12,8 @@ import cccl_cache
 import pytest
 from cccl_cache import __main__ as program
 from patience import PATIENCE
+
+TROUBLES = pathlib.Path(__file__).parents[2] / "docs/troubleshooting.md"
 
 
 def run_module(*arguments, **environment):
@@ -53,6 +56,15 @@ def test_python_m_cccl_cache_reports_a_missing_daemon_and_the_active_plug_ins(di
         "triton": "off: triton is not installed",
         "TVM-FFI": "off: apache-tvm-ffi is not installed",
         "Warp": "off: warp-lang is not installed"}
+
+
+def test_the_page_on_troubles_shows_these_lines(monkeypatch):
+    monkeypatch.delenv("CCCL_CACHE", raising=False)
+    from cccl_cache import compute
+
+    [shown] = re.findall(r"^```\n(  cuda.compute: .*?)```", TROUBLES.read_text(), re.DOTALL | re.MULTILINE)
+    monkeypatch.setattr(compute.switch, "_find", lambda: "cuda-cccl 1.2.1")
+    assert all(line in program._turned_on() for line in shown.splitlines())
 
 
 def test_python_m_cccl_cache_reports_that_nothing_is_compiled_locally(monkeypatch):
