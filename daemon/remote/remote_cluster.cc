@@ -39,33 +39,19 @@ constexpr int kMaxHolders = 2;
 constexpr int kMaxInVain = 3;
 constexpr std::chrono::seconds kIgnoreLeases{60};
 
+// A deposit takes longer to make than an answer may take. So a question about one waits this many
+// times as long, and its looks at another node's lease until such a lease would end.
+constexpr int kDepositPatience = 10;
+// The signed lease on a deposit must change within this many times its duration.
+constexpr int kFrozenAfter = 2;
+
+// A lease's value ends with the token of its holder.
 constexpr std::string_view kRenew =
-    "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('pexpire',KEYS[1],ARGV[2]) end "
-    "return 0";
-constexpr std::string_view kReplace =
-    "if redis.call('get',KEYS[1])==ARGV[1] then "
+    "if string.sub(redis.call('get',KEYS[1]) or '',-32)==ARGV[1] then "
     "redis.call('set',KEYS[1],ARGV[2],'px',ARGV[3]) end return 0";
-constexpr size_t kTokenSize = 32;
 
-/// The value of a lease, without its token. `uid` is the user for whose files the compile waits.
-struct Lease {
-  std::optional<uid_t> uid;
-};
-
-/// Returns none if no node writes such a text.
-std::optional<Lease> ParseLease(std::string_view text) {
-  Lease lease;
-  if (const size_t colon = text.find(':'); colon != std::string_view::npos) {
-    uid_t uid = 0;
-    const char* const end = text.data() + colon;
-    const auto read = std::from_chars(text.data(), end, uid);
-    if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
-    lease.uid = uid;
-    text.remove_prefix(colon + 1);
-  }
-  const bool token = text.size() == kTokenSize &&
-                     text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-  return token ? std::optional(lease) : std::nullopt;
+bool IsDeposit(const Cluster::Question& question) {
+  return question.entries.front().kind == EntryKind::kDeposit;
 }
 
 /// Parses the answer to TIME: seconds since 1970, and microseconds. Returns none for other replies.
@@ -128,9 +114,11 @@ char LetterOf(EntryKind kind) {
     case EntryKind::kManifest:
       return 'm';
     case EntryKind::kDeposit:
+      return 'd';
+    case EntryKind::kLease:
       break;
   }
-  return 'd';
+  return 'l';
 }
 
 std::chrono::sys_seconds Now() {
@@ -175,6 +163,11 @@ void RemoteCluster::Refresh() {
   asks_time_ = false;
 }
 
+std::shared_ptr<const TrustList> RemoteCluster::trusted() const {
+  const MutexLock lock(mutex_);
+  return trusted_;
+}
+
 ClusterGauges RemoteCluster::gauges() const {
   RedisServers::State state = link_.state();
   const MutexLock lock(mutex_);
@@ -185,7 +178,7 @@ ClusterGauges RemoteCluster::gauges() const {
           .signs = options_.key.has_value(),
           .trusted_keys = trusted_->size(),
           .trusts_own_key = options_.key && trusted_->Holds(options_.key->public_key()),
-          .leases = leases_,
+          .leases = leases_ + deposit_leases_,
           .clock_ahead = clock_ahead_,
           .unanswered = state.pending,
           .unsent_bytes = state.unsent_bytes,
@@ -238,7 +231,13 @@ void RemoteCluster::Begin(uint64_t id, Question question, std::stop_token ended,
   Find(id, false);
 }
 
+milliseconds RemoteCluster::PatienceOfWait(const Question& question) const {
+  if (!IsDeposit(question)) return options_.link.patience;
+  return std::max(PatienceFor(question), options_.lease);
+}
+
 milliseconds RemoteCluster::PatienceFor(const Question& question) const {
+  if (IsDeposit(question)) return kDepositPatience * options_.link.patience;
   if (question.usual_time.count() == 0) return options_.link.patience;
   const auto tenth = duration_cast<milliseconds>(question.usual_time / 10);
   return std::max(milliseconds(1), std::min(tenth, options_.link.patience));
@@ -257,16 +256,17 @@ void RemoteCluster::Find(uint64_t id, bool acquire) {
   const bool entries_later = acquire && !link_.keeps_order();
   bool sent = true;
   if (acquire) {
-    const std::string token = RandomDigest().Hex().substr(0, kTokenSize);
-    const std::string lease = NameOfLease(*open);
+    const std::string token = RandomDigest().Hex().substr(0, kLeaseTokenBytes);
+    const LeaseName lease = NameOfLease(open->question);
     ++look->missing;
-    sent =
-        link_.Send(lease, {"SET", lease, token, "NX", "PX", fmt::to_string(options_.lease.count())},
-                   [this, id, look, token, lease, entries_later](const RedisReply* reply) {
-                     TakeLease(id, lease, token, look.get(), reply);
-                     if (entries_later && !look->lost) AskForEntries(id, look);
-                     if (--look->missing == 0) EndLook(id, *look);
-                   });
+    sent = link_.Send(lease.place,
+                      {"SET", lease.name, ValueOf(*open, token, 0), "NX", "PX",
+                       fmt::to_string(options_.lease.count())},
+                      [this, id, look, token, lease, entries_later](const RedisReply* reply) {
+                        TakeLease(id, lease, token, look.get(), reply);
+                        if (entries_later && !look->lost) AskForEntries(id, look);
+                        if (--look->missing == 0) EndLook(id, *look);
+                      });
   }
   if (!sent) return Compile(id);
   if (!entries_later) AskForEntries(id, look);
@@ -297,7 +297,7 @@ bool RemoteCluster::Fetch(const EntryName& entry_name, RedisLink::Then then) {
   return link_.Send(name, {"GETRANGE", name, "0", end}, std::move(then));
 }
 
-void RemoteCluster::TakeLease(uint64_t id, const std::string& lease, const std::string& token,
+void RemoteCluster::TakeLease(uint64_t id, const LeaseName& lease, const std::string& token,
                               Look* look, const RedisReply* reply) {
   using Kind = RedisReply::Kind;
   // Only a nil reply means that another node has the lease. After an error, for example because
@@ -305,13 +305,13 @@ void RemoteCluster::TakeLease(uint64_t id, const std::string& lease, const std::
   if (reply == nullptr || reply->kind == Kind::kError) look->lost = true;
   if (reply == nullptr || reply->kind != Kind::kText) return;
   Open* const open = FindOpen(id);
-  if (open == nullptr) return outbox_.Release(lease, token);
+  if (open == nullptr) return outbox_.Release(lease.place, lease.name, token);
   open->token = token;
-  ++leases_;
+  ++HeldFor(open->question);
   if (open->compiles) statistics_.Add(Counter::kRemoteLeases);  // the compile has already begun
   look->acquired = true;
   RenewLater(id);
-  if (open->files_of) SayWhoseFiles(open, *open->files_of);
+  if (open->files_of) Renew(open);
 }
 
 void RemoteCluster::TakeReply(uint64_t id, const std::shared_ptr<Look>& look, size_t place,
@@ -330,13 +330,8 @@ void RemoteCluster::TakeReply(uint64_t id, const std::shared_ptr<Look>& look, si
 std::variant<SharedEntry, EntryRefusal> RemoteCluster::Opened(const EntryName& name,
                                                               const RedisReply& reply) const {
   if (reply.text.empty()) return SharedEntry();  // there is no such key
-  std::shared_ptr<const TrustList> trusted;
-  {
-    const MutexLock lock(mutex_);
-    trusted = trusted_;
-  }
   return OpenEntry(name, reply.text,
-                   {.trusted = *trusted,
+                   {.trusted = *trusted(),
                     .now = Now(),
                     .max_age = options_.lifetime,
                     .max_bytes = options_.entry_limit});
@@ -426,7 +421,7 @@ void RemoteCluster::EndLook(uint64_t id, const Look& look) {
   if (look.lost || look.acquired || !leases) return Compile(id);
   if (open->pause.count() == 0) {
     open->pause = kFirstPause;
-    return MayAcquire() ? Find(id, true) : LookAtLease(id);
+    return MayAcquire(open->question) ? Find(id, true) : LookAtLease(id);
   }
   // Another node has released the lease without a result, and this node may not acquire the lease.
   if (!look.acquires) return Compile(id);
@@ -437,22 +432,31 @@ void RemoteCluster::EndLook(uint64_t id, const Look& look) {
 }
 
 // A node at its limit of leases takes no more, but still waits for other nodes' compiles.
-bool RemoteCluster::MayAcquire() const { return options_.key && leases_ < options_.max_leases; }
+bool RemoteCluster::MayAcquire(const Question& question) {
+  return options_.key && HeldFor(question) < (IsDeposit(question) ? options_.max_deposit_leases
+                                                                  : options_.max_leases);
+}
+
+std::atomic<size_t>& RemoteCluster::HeldFor(const Question& question) {
+  return IsDeposit(question) ? deposit_leases_ : leases_;
+}
 
 void RemoteCluster::AwaitOther(uint64_t id) {
   Open* const open = FindOpen(id);
   if (open == nullptr) return;
   if (!std::exchange(open->waits, true)) statistics_.Add(Counter::kRemoteWaits);
   const auto usual = duration_cast<milliseconds>(open->question.usual_time) * kUsualTimes;
-  const milliseconds longest =
-      usual.count() == 0 ? kUnknownWait : std::clamp(usual, kShortestWait, kLongestWait);
+  const milliseconds longest = IsDeposit(open->question) ? open->question.longest_wait
+                               : usual.count() == 0
+                                   ? kUnknownWait
+                                   : std::clamp(usual, kShortestWait, kLongestWait);
   if (Clock::now() >= open->question.since + longest) {
     statistics_.Add(Counter::kRemoteWaitsInVain);
     if (++in_vain_in_a_row_ >= kMaxInVain) ignore_leases_until_ = Clock::now() + kIgnoreLeases;
     return Compile(id);
   }
   const Clock::time_point next = Clock::now() + Jittered(open->pause);
-  open->deadline = next + options_.link.patience;
+  open->deadline = next + PatienceOfWait(open->question);
   open->pause = std::min(open->pause * 3 / 2, kLastPause);
   link_.At(next, [this, id] { LookAtLease(id); });
 }
@@ -468,21 +472,54 @@ void RemoteCluster::LookAtLease(uint64_t id) {
     using Kind = RedisReply::Kind;
     if (reply == nullptr || reply->kind == Kind::kError) return Compile(id);
     const auto lease =
-        reply->kind == Kind::kText ? ParseLease(reply->text) : std::optional<Lease>();
+        reply->kind == Kind::kText ? ReadLease(waits, reply->text) : std::optional<Lease>();
     // If there is no lease, its holder has finished or died, or there was no holder.
     if (!lease && !waits->waits) return Compile(id);
     if (!lease) {
-      waits->deadline = Clock::now() + options_.link.patience;
-      return Find(id, MayAcquire());
+      waits->deadline = Clock::now() + PatienceOfWait(waits->question);
+      return Find(id, MayAcquire(waits->question));
     }
     if (lease->uid) TellWhoseFiles(id, *lease->uid);
     AwaitOther(id);
   };
-  const std::string lease = NameOfLease(*open);
-  if (!link_.Send(lease, {"GET", lease}, take)) return Compile(id);
+  const auto [place, lease] = NameOfLease(open->question);
+  if (!link_.Send(place, {"GET", lease}, take)) return Compile(id);
   link_.At(open->deadline, [this, id, answered] {
     if (!*answered) BeLate(id);
   });
+}
+
+std::optional<RemoteCluster::Lease> RemoteCluster::ParseLease(std::string_view text) {
+  Lease lease;
+  if (const size_t colon = text.find(':'); colon != std::string_view::npos) {
+    uid_t uid = 0;
+    const char* const end = text.data() + colon;
+    const auto read = std::from_chars(text.data(), end, uid);
+    if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
+    lease.uid = uid;
+    text.remove_prefix(colon + 1);
+  }
+  const bool token = text.size() == kLeaseTokenBytes &&
+                     text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+  return token ? std::optional(lease) : std::nullopt;
+}
+
+// A lease on a deposit counts only if a trusted node has signed it, and renews it: a node may wait
+// for it for minutes. A lease on a compile is not signed, because the wait for it is short.
+std::optional<RemoteCluster::Lease> RemoteCluster::ReadLease(Open* open, std::string_view value) {
+  if (!IsDeposit(open->question)) return ParseLease(value);
+  if (value != open->seen) {
+    const auto lease = OpenLease(*open->question.compile, value, *trusted(), Now());
+    if (!lease) return std::nullopt;
+    if (lease->token == open->seen_lease.token && lease->renewals <= open->seen_lease.renewals) {
+      return std::nullopt;
+    }
+    open->seen = value;
+    open->seen_lease = *lease;
+    open->seen_at = Clock::now();
+  }
+  const bool frozen = Clock::now() - open->seen_at > kFrozenAfter * options_.lease;
+  return frozen ? std::nullopt : std::optional<Lease>(Lease());
 }
 
 void RemoteCluster::TellWhoseFiles(uint64_t id, uid_t uid) {
@@ -496,19 +533,28 @@ void RemoteCluster::LooksOutside(const Digest& compile, uid_t uid) {
     for (auto& [id, open] : open_) {
       if (open.question.compile != compile || !open.compiles) continue;
       open.files_of = uid;
-      if (!open.token.empty()) SayWhoseFiles(&open, uid);
+      if (!open.token.empty()) Renew(&open);
     }
   });
 }
 
-void RemoteCluster::SayWhoseFiles(Open* open, uid_t uid) {
-  const std::string token = fmt::format("{}:{}", uid, open->token);
-  const std::string lease = NameOfLease(*open);
+// If the renewal fails, the lease expires and another node may compile too.
+void RemoteCluster::Renew(Open* open) {
+  const auto [place, lease] = NameOfLease(open->question);
   link_.Send(
-      lease,
-      {"EVAL", kReplace, "1", lease, open->token, token, fmt::to_string(options_.lease.count())},
+      place,
+      {"EVAL", kRenew, "1", lease, open->token, ValueOf(*open, open->token, ++open->renewals),
+       fmt::to_string(options_.lease.count())},
       [](const RedisReply*) {});
-  open->token = token;
+}
+
+std::string RemoteCluster::ValueOf(const Open& open, const std::string& token,
+                                   uint64_t renewals) const {
+  if (IsDeposit(open.question)) {
+    const auto value = SignLease(*open.question.compile, {token, renewals}, *options_.key, Now());
+    return value ? *value : token;  // without memory, other nodes do not wait
+  }
+  return open.files_of ? fmt::format("{}:{}", *open.files_of, token) : token;
 }
 
 // Compiles, because an answer is late. If the artifact came in time, it is used instead, even if
@@ -529,13 +575,9 @@ void RemoteCluster::Compile(uint64_t id) {
 
 void RemoteCluster::RenewLater(uint64_t id) {
   link_.At(Clock::now() + options_.lease / 3, [this, id] {
-    const Open* const open = FindOpen(id);
+    Open* const open = FindOpen(id);
     if (open == nullptr) return;
-    // If the renewal fails, the lease expires and another node may compile too.
-    const std::string lease = NameOfLease(*open);
-    link_.Send(lease,
-               {"EVAL", kRenew, "1", lease, open->token, fmt::to_string(options_.lease.count())},
-               [](const RedisReply*) {});
+    Renew(open);
     RenewLater(id);
   });
 }
@@ -547,8 +589,9 @@ void RemoteCluster::End(uint64_t id) {
   const Open open = std::move(found->second);
   open_.erase(found);
   if (open.token.empty()) return;
-  --leases_;
-  outbox_.Release(NameOfLease(open), open.token);
+  --HeldFor(open.question);
+  auto [place, lease] = NameOfLease(open.question);
+  outbox_.Release(std::move(place), std::move(lease), open.token);
 }
 
 void RemoteCluster::Share(const EntryName& name, const SharedEntry& entry, Account account) {
@@ -556,19 +599,32 @@ void RemoteCluster::Share(const EntryName& name, const SharedEntry& entry, Accou
   if (EncodedSizeOf(entry) > options_.entry_limit) {
     return statistics_.Add(Counter::kRemoteStayHome);
   }
-  outbox_.Write(NameOf(name), name, entry, account);
+  if (name.kind != EntryKind::kDeposit) return outbox_.Write(NameOf(name), name, entry, account);
+  // The link's thread knows the lease.
+  link_.At(Clock::now(), [this, name, entry, account] {
+    const Question question{.entries = {name}, .compile = name.key};
+    RemoteOutbox::Fence fence{.lease = NameOfLease(question).name, .token = {}};
+    for (const auto& [id, open] : open_) {
+      if (open.question.compile == name.key && !open.token.empty()) fence.token = open.token;
+    }
+    outbox_.Write(NameOf(name), name, entry, account, std::move(fence));
+  });
 }
 
 void RemoteCluster::Forget(const EntryName& name) {
-  if (link_.connected()) outbox_.Remove(NameOf(name));
+  if (!link_.connected()) return;
+  // In the order of Share.
+  link_.At(Clock::now(), [this, name] { outbox_.Remove(NameOf(name)); });
 }
 
 std::string RemoteCluster::NameOf(const EntryName& entry_name) const {
   return fmt::format("{}{}:{}", options_.prefix, LetterOf(entry_name.kind), entry_name.key.Hex());
 }
 
-std::string RemoteCluster::NameOfLease(const Open& open) const {
-  return fmt::format("{}l:{}", options_.prefix, open.question.compile->Hex());
+// The lease on a deposit is on the server of the deposit, so that one script can use both.
+RemoteCluster::LeaseName RemoteCluster::NameOfLease(const Question& question) const {
+  std::string name = NameOf({EntryKind::kLease, *question.compile, {}});
+  return {.place = IsDeposit(question) ? NameOf(question.entries.front()) : name, .name = name};
 }
 
 }  // namespace cccl_cache::daemon

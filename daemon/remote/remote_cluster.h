@@ -21,6 +21,7 @@
 #include "daemon/remote/redis_servers.h"
 #include "daemon/remote/remote_outbox.h"
 #include "daemon/remote/signed_entry.h"
+#include "daemon/remote/signed_lease.h"
 #include "daemon/remote/trust_list.h"
 #include "proto/signature.h"
 
@@ -32,9 +33,10 @@ namespace cccl_cache::daemon {
 /// counts as a miss. Thread-safe.
 ///
 /// Keys in Redis, each after the prefix: `a:KEY` an artifact, `m:KEY` a manifest, `d:KEY` a deposit
-/// of a group, `l:COMPILE` a lease. The value of a lease is a random token of its holder. Once the
-/// compile waits for files of one user, "UID:" is put before the token. The lease is removed after
-/// the result of the compile was written.
+/// of a group, `l:COMPILE` or `l:KEY` a lease. The value of a lease ends with a random token of its
+/// holder. Before the token, a lease on a deposit has the holder's signature (signed_lease.h), and
+/// a lease on a compile has "UID:" once the compile waits for files of one user. The lease is
+/// removed after the result was written.
 class RemoteCluster final : public Cluster {
  public:
   struct Options {
@@ -49,8 +51,9 @@ class RemoteCluster final : public Cluster {
     std::chrono::seconds lifetime{30 * 24 * 3600};  ///< an entry expires after this time
     std::chrono::milliseconds lease{3000};          ///< duration of a lease without renewal
     uint64_t outbox_limit = 64 << 20;               ///< limit of the bytes that wait to be written
-    size_t max_leases = 16;                         ///< limit of the leases that this node holds at
-                                                    ///< once
+    size_t max_leases = 16;                         ///< limit of the leases on compiles that this
+                                                    ///< node holds at once
+    size_t max_deposit_leases = 256;                ///< the same for leases on deposits
   };
 
   /// `statistics` must outlive the object.
@@ -85,6 +88,20 @@ class RemoteCluster final : public Cluster {
     bool waits = false;                  ///< whether it has waited for another node's compile
     int holders = 0;                     ///< how often other nodes were found to hold the lease
     std::optional<uid_t> files_of = {};  ///< the user for whose files the compile waits
+    uint64_t renewals = 0;               ///< of the lease that this node holds
+    // For a deposit: the last valid value of another node's lease, and when it was first seen.
+    std::string seen;
+    SignedLease seen_lease;
+    Clock::time_point seen_at;
+  };
+  /// A lease of another node.
+  struct Lease {
+    std::optional<uid_t> uid;  ///< the user for whose files the compile waits
+  };
+  /// The name of a lease, and the key whose server has it.
+  struct LeaseName {
+    std::string place;
+    std::string name;
   };
   /// The replies to one group of commands. The replies may come from different servers. An entry
   /// whose server is unreachable counts as missing.
@@ -108,9 +125,10 @@ class RemoteCluster final : public Cluster {
   void Begin(uint64_t id, Question question, std::stop_token ended, Asker asker);
   void Find(uint64_t id, bool acquire);
   void AskForEntries(uint64_t id, const std::shared_ptr<Look>& look);
-  void TakeLease(uint64_t id, const std::string& lease, const std::string& token, Look* look,
+  void TakeLease(uint64_t id, const LeaseName& lease, const std::string& token, Look* look,
                  const RedisReply* reply);
-  [[nodiscard]] bool MayAcquire() const;
+  [[nodiscard]] bool MayAcquire(const Question& question);
+  [[nodiscard]] std::atomic<size_t>& HeldFor(const Question& question);
   void TakeReply(uint64_t id, const std::shared_ptr<Look>& look, size_t place,
                  const RedisReply* reply);
   void TakePeeked(Peeking& peek, size_t place, const RedisReply* reply);
@@ -119,9 +137,15 @@ class RemoteCluster final : public Cluster {
   void EndLook(uint64_t id, const Look& look);
   void AwaitOther(uint64_t id);
   void LookAtLease(uint64_t id);
+  /// Parses the value of a lease on a compile. Returns none if no node writes such a text.
+  [[nodiscard]] static std::optional<Lease> ParseLease(std::string_view text);
+  /// Returns none if the value is not that of a lease, or is one that nobody renews.
+  [[nodiscard]] std::optional<Lease> ReadLease(Open* open, std::string_view value);
   void RenewLater(uint64_t id);
+  void Renew(Open* open);
+  [[nodiscard]] std::string ValueOf(const Open& open, const std::string& token,
+                                    uint64_t renewals) const;
   void TellWhoseFiles(uint64_t id, uid_t uid);
-  void SayWhoseFiles(Open* open, uid_t uid);
   void BeLate(uint64_t id, const Look* look = nullptr);
   void Compile(uint64_t id);
   void End(uint64_t id);
@@ -136,13 +160,17 @@ class RemoteCluster final : public Cluster {
   /// Requests an entry from its server. Returns false if the server is not connected.
   bool Fetch(const EntryName& entry_name, RedisLink::Then then);
   [[nodiscard]] std::string NameOf(const EntryName& entry_name) const;
-  [[nodiscard]] std::string NameOfLease(const Open& open) const;
+  [[nodiscard]] LeaseName NameOfLease(const Question& question) const;
   [[nodiscard]] std::chrono::milliseconds PatienceFor(const Question& question) const;
+  [[nodiscard]] std::chrono::milliseconds PatienceOfWait(const Question& question) const;
+  [[nodiscard]] std::shared_ptr<const TrustList> trusted() const;
 
   const Options options_;
   Statistics& statistics_;
-  std::atomic<size_t> leases_ = 0;  ///< number of leases that this node holds; changed on the
-                                    ///< link's thread only
+  // Numbers of leases that this node holds, on compiles and on deposits. Changed on the link's
+  // thread only.
+  std::atomic<size_t> leases_ = 0;
+  std::atomic<size_t> deposit_leases_ = 0;
 
   // Used on the link's thread only.
   std::unordered_map<uint64_t, Open> open_;

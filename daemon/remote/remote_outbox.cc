@@ -15,8 +15,23 @@
 namespace cccl_cache::daemon {
 namespace {
 
+// A lease's value ends with the token of its holder.
 constexpr std::string_view kRelease =
-    "if redis.call('get',KEYS[1])==ARGV[1] then redis.call('del',KEYS[1]) end return 0";
+    "if string.sub(redis.call('get',KEYS[1]) or '',-32)==ARGV[1] then redis.call('del',KEYS[1]) "
+    "end return 0";
+// KEYS are the lease and the deposit. If no node holds the lease, the deposit is written only if
+// there is none: so a late holder does not replace a newer deposit.
+constexpr std::string_view kWriteDeposit =
+    "local held=redis.call('get',KEYS[1]) "
+    "if held and string.sub(held,-32)~=ARGV[1] then return 0 end "
+    "if not held and redis.call('getrange',KEYS[2],0,0)~='' then return 0 end "
+    "redis.call('set',KEYS[2],ARGV[2],'ex',ARGV[3]) return 1";
+
+bool IsWritten(const RedisReply* reply) {
+  using Kind = RedisReply::Kind;
+  if (reply == nullptr || reply->kind == Kind::kError) return false;
+  return reply->kind != Kind::kInteger || reply->integer == 1;  // a number: that of kWriteDeposit
+}
 
 }  // namespace
 
@@ -41,7 +56,7 @@ uint64_t RemoteOutbox::bytes() const {
 }
 
 void RemoteOutbox::Write(std::string name, const EntryName& entry_name, const SharedEntry& entry,
-                         Account account) {
+                         Account account, std::optional<Fence> fence) {
   const uint64_t bytes = FootprintOf(entry);
   const MutexLock lock(mutex_);
   const auto own = bytes_of_.find(account);
@@ -55,7 +70,8 @@ void RemoteOutbox::Write(std::string name, const EntryName& entry_name, const Sh
                       .entry_name = entry_name,
                       .entry = entry,
                       .account = account,
-                      .bytes = bytes});
+                      .bytes = bytes,
+                      .fence = std::move(fence)});
   changed_.NotifyAll();
 }
 
@@ -65,9 +81,10 @@ void RemoteOutbox::Remove(std::string name) {
   changed_.NotifyAll();
 }
 
-void RemoteOutbox::Release(std::string lease, std::string token) {
+void RemoteOutbox::Release(std::string place, std::string lease, std::string token) {
   const MutexLock lock(mutex_);
-  waiting_.push_back({.name = std::move(lease), .token = std::move(token)});
+  waiting_.push_back(
+      {.name = std::move(lease), .place = std::move(place), .token = std::move(token)});
   changed_.NotifyAll();
 }
 
@@ -106,14 +123,23 @@ void RemoteOutbox::SendEntry(const Outgoing& outgoing) {
     sent.number = ++last_write_;
     unanswered_.insert(sent.number);
   }
-  const bool is_on_its_way =
-      entry && entry->size() <= options_.entry_limit &&
-      servers_.Send(outgoing.name,
-                    {"SET", outgoing.name, *entry, "EX", fmt::to_string(options_.lifetime.count())},
-                    [this, sent](const RedisReply* reply) {
-                      EndWrite(sent, reply != nullptr && reply->kind != RedisReply::Kind::kError);
-                    });
+  const bool is_on_its_way = entry && entry->size() <= options_.entry_limit &&
+                             SendBytes(outgoing, *entry, [this, sent](const RedisReply* reply) {
+                               EndWrite(sent, IsWritten(reply));
+                             });
   if (!is_on_its_way) EndWrite(sent, false);
+}
+
+bool RemoteOutbox::SendBytes(const Outgoing& outgoing, std::string_view bytes,
+                             RedisServers::Then then) {
+  const std::string& name = outgoing.name;
+  const std::string seconds = fmt::to_string(options_.lifetime.count());
+  if (!outgoing.fence) {
+    return servers_.Send(name, {"SET", name, bytes, "EX", seconds}, std::move(then));
+  }
+  const auto& [lease, token] = *outgoing.fence;
+  return servers_.Send(name, {"EVAL", kWriteDeposit, "2", lease, name, token, bytes, seconds},
+                       std::move(then));
 }
 
 void RemoteOutbox::EndWrite(const Sent& sent, bool written) {
@@ -133,7 +159,7 @@ void RemoteOutbox::EndWrite(const Sent& sent, bool written) {
 
 // If the release is refused or lost, the lease expires.
 void RemoteOutbox::SendRelease(const Outgoing& outgoing) {
-  servers_.Send(outgoing.name, {"EVAL", kRelease, "1", outgoing.name, outgoing.token},
+  servers_.Send(outgoing.place, {"EVAL", kRelease, "1", outgoing.name, outgoing.token},
                 [](const RedisReply*) {});
 }
 

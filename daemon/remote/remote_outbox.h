@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -41,13 +42,22 @@ class RemoteOutbox {
                Statistics& statistics);
   ~RemoteOutbox() { Finish(); }
 
+  /// The lease under which a deposit was made. The deposit is not written if another node holds the
+  /// lease now. If no node holds it, the deposit is written only if there is none.
+  struct Fence {
+    std::string lease;  ///< its name; it is on the server of the deposit
+    std::string token;  ///< empty: this node did not hold the lease
+  };
+
   /// Queues an entry under this name. The entry is dropped if the account's allowance is used up.
+  /// `fence` is only for a deposit.
   void Write(std::string name, const EntryName& entry_name, const SharedEntry& entry,
-             Account account);
+             Account account, std::optional<Fence> fence = std::nullopt);
   /// Queues the removal of an entry, after all work that was queued before.
   void Remove(std::string name);
-  /// Queues the release of a lease. The lease stays if another node's token is in it.
-  void Release(std::string lease, std::string token);
+  /// Queues the release of a lease. The lease stays if another node's token is in it. `place` is
+  /// the key whose server has the lease.
+  void Release(std::string place, std::string lease, std::string token);
   /// Sends all queued work to the servers, and then returns. The servers may drop unsent commands
   /// when they are destroyed. With several servers, a lease is not released but expires if earlier
   /// entries are still unanswered.
@@ -59,11 +69,13 @@ class RemoteOutbox {
  private:
   struct Outgoing {
     std::string name;
+    std::string place = {};  ///< of a lease: the key whose server has it
     std::string token = {};  ///< token of the lease; empty if no lease is released
     EntryName entry_name = {};
     SharedEntry entry = {};  ///< if this and `token` are empty, the entry is removed
     Account account = Account(0);
     uint64_t bytes = 0;
+    std::optional<Fence> fence = std::nullopt;
   };
   /// An entry that was sent, until the reply arrives.
   struct Sent {
@@ -80,6 +92,8 @@ class RemoteOutbox {
   void Run();
   void Send(const Outgoing& outgoing);
   void SendEntry(const Outgoing& outgoing);
+  /// Sends a write of these bytes. Returns false, and never calls `then`, as RedisServers::Send.
+  bool SendBytes(const Outgoing& outgoing, std::string_view bytes, RedisServers::Then then);
   void EndWrite(const Sent& sent, bool written);
   void SendRelease(const Outgoing& outgoing);
 

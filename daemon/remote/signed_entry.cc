@@ -32,7 +32,7 @@ namespace {
 //   sha256    = 32 bytes               digest of `compressed`
 //   signature = 64 bytes               Ed25519 signature of the head
 //   compressed = one zstd frame that states its content size: EncodeEntry(key, artifact). If the
-//                entry is a manifest or a deposit, it is the log of an artifact without parts.
+//                entry is of another kind, it is the log of an artifact without parts.
 //
 // The signature covers the compressed bytes through their digest. So bytes from an unknown signer
 // are never decompressed, and only a head of fixed size is parsed. The head begins with the magic,
@@ -62,7 +62,7 @@ std::optional<Head> DecodeHead(std::string_view bytes) {
   if (reader.Bytes(kSignedMagic.size()) != kSignedMagic) return std::nullopt;
   if (reader.Take<uint32_t>() != kSignedVersion) return std::nullopt;
   Head head;
-  head.name.kind = reader.TakeEnum(EntryKind::kArtifact, EntryKind::kDeposit);
+  head.name.kind = reader.TakeEnum(EntryKind::kArtifact, EntryKind::kLease);
   head.name.key = Digest{reader.Sha256()};
   head.name.toolchain = Digest{reader.Sha256()};
   std::ranges::copy(reader.Bytes(head.signer.bytes.size()), head.signer.bytes.begin());
@@ -84,7 +84,7 @@ std::string Encode(const Digest& key, const SharedEntry& entry) {
 SharedEntry Decode(const EntryName& name, std::string_view bytes) {
   ArtifactPtr artifact = DecodeEntry(name.key, bytes);
   if (artifact == nullptr || name.kind == EntryKind::kArtifact) return {.artifact = artifact};
-  if (name.kind == EntryKind::kDeposit) {
+  if (name.kind != EntryKind::kManifest) {
     return {.deposit = std::make_shared<const std::string>(artifact->log)};
   }
   auto manifest = ManifestIn(*artifact);

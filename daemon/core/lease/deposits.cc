@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <stop_token>
 #include <utility>
 
@@ -140,13 +141,13 @@ void Deposits::Leave(WaiterId waiter) {
     const MutexLock lock(mutex_);
     reading_.erase(waiter);
   }
-  StopAsking(waiter);
+  EndQuestion(waiter);
   table_.Leave(waiter);
 }
 
 void Deposits::Fail(WaiterId waiter) {
   parts_.statistics.Add(Counter::kLeasesFailed);
-  StopAsking(waiter);
+  EndQuestion(waiter);
   table_.Fail(waiter);
 }
 
@@ -162,6 +163,7 @@ void Deposits::Enter(const CallPtr& call) {
   }
   table_.Enter(call->waiter, call->claim.key, call->wait, [this, call](LeaseNews news) {
     if (const auto* grant = std::get_if<LeaseGrant>(&news)) return Granted(call, *grant);
+    EndQuestion(call->waiter);  // if the caller held the lease, it has lost it
     const bool released = std::holds_alternative<LeaseReleased>(news);
     if (released && call->claim.waits_only) return Unmade(call);
     TellNews(*call, std::move(news));
@@ -216,41 +218,51 @@ void Deposits::Granted(const CallPtr& call, const LeaseGrant& grant) {
 }
 
 void Deposits::GoWithout(const Call& call, const LeaseGrant& grant) {
-  if (table_.Beat(call.waiter)) TellNews(call, grant);
+  if (table_.Beat(call.waiter)) return TellNews(call, grant);
+  EndQuestion(call.waiter);  // the caller may have left before the question began
 }
 
 void Deposits::AskCluster(const CallPtr& call, const LeaseGrant& grant) {
   const auto name = SharedNameOf(call->claim.scope, IdentityOf(call->claim));
   if (!name) return TellNews(*call, grant);
-  table_.SuspendTimeout(call->waiter);
-  // The question ends with the first answer, or when the caller leaves. A later answer is useless,
-  // because the caller has its lease or its deposit by then.
-  std::stop_source ended;
+  // Until there is an answer, the caller waits: for the deposit, or for another node that makes it.
+  table_.Postpone(call->waiter);
+  const std::stop_source ended;
   {
     const MutexLock lock(mutex_);
     asking_[call->waiter] = ended;
   }
-  const auto is_first = [this, call, ended] {
-    if (!std::stop_source(ended).request_stop()) return false;
-    StopAsking(call->waiter);
-    return true;
+  // Only the first answer counts: after it, the caller has its lease or its deposit. The question
+  // ends with the deposit or with the caller's lease, because the lease of this node ends with it.
+  const auto is_first = [answered = std::make_shared<std::atomic<bool>>(false)] {
+    return !answered->exchange(true);
   };
-  const bool asked = parts_.cluster->Ask(
-      {.entries = {*name}, .account = call->account, .since = options_.now()}, ended.get_token(),
-      {.found =
-           [this, call, grant, is_first](const Cluster::Found& found) {
-             if (is_first()) TakeFromCluster(*call, grant, found.entries.front().deposit);
-             return true;
-           },
-       .compile =
-           [this, call, grant, is_first] {
-             if (is_first()) GoWithout(*call, grant);
-           },
-       .looks_outside = {}});
-  if (!asked && is_first()) GoWithout(*call, grant);
+  const bool asked =
+      parts_.cluster->Ask({.entries = {*name},
+                           .account = call->account,
+                           .compile = name->key,
+                           .since = options_.now(),
+                           .longest_wait = options_.limits.longest_lease},
+                          ended.get_token(),
+                          {.found =
+                               [this, call, grant, is_first](const Cluster::Found& found) {
+                                 if (is_first()) {
+                                   EndQuestion(call->waiter);
+                                   TakeFromCluster(*call, grant, found.entries.front().deposit);
+                                 }
+                                 return true;
+                               },
+                           .compile =
+                               [this, call, grant, is_first] {
+                                 if (is_first()) GoWithout(*call, grant);
+                               },
+                           .looks_outside = {}});
+  if (asked) return;
+  EndQuestion(call->waiter);
+  GoWithout(*call, grant);
 }
 
-void Deposits::StopAsking(WaiterId waiter) {
+void Deposits::EndQuestion(WaiterId waiter) {
   std::stop_source ended(std::nostopstate);
   {
     const MutexLock lock(mutex_);
@@ -370,6 +382,7 @@ Deposits::Publication Deposits::Publish(WaiterId waiter, uint64_t fence, const D
   if (name && contents->size() <= options_.shared_bytes) {
     parts_.cluster->Share(*name, {.deposit = contents}, AccountOf(claim));
   }
+  EndQuestion(waiter);
   Count(claim, DepositUse::kMade, made);
   table_.Publish(waiter, made);
   return Ok{};

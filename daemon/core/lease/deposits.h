@@ -176,12 +176,13 @@ class Deposits {
   }
   void Granted(const CallPtr& call, const LeaseGrant& grant);
   void GoWithout(const Call& call, const LeaseGrant& grant);
-  /// Asks the other nodes for the deposit before the caller learns of its lease. If nodes do not
-  /// share such deposits, tells the caller at once.
+  /// Asks the other nodes for the deposit, and waits while one of them makes it, before the caller
+  /// learns of its lease. If nodes do not share such deposits, tells the caller at once.
   void AskCluster(const CallPtr& call, const LeaseGrant& grant);
   void TakeFromCluster(const Call& call, const LeaseGrant& grant, const DepositContents& contents);
-  /// Ends the question to other nodes for this caller, if there is one.
-  void StopAsking(WaiterId waiter);
+  /// Ends the question to other nodes for this caller, and the lease of this node. Does nothing if
+  /// there is none.
+  void EndQuestion(WaiterId waiter);
   /// Returns the name of the deposit on all nodes. None if nodes do not share it.
   [[nodiscard]] std::optional<EntryName> SharedNameOf(const DepositScope& scope,
                                                       const Digest& identity) const;
@@ -223,7 +224,8 @@ class Deposits {
   // Callers that wait for a read, once for each read: a caller that only waits may look again while
   // its first look ends.
   std::unordered_multiset<WaiterId> reading_ GUARDED_BY(mutex_);
-  // Callers that wait for the other nodes, with the source of the stop that ends the question.
+  // Callers that wait for the other nodes, or hold a lease that other nodes wait for, with the
+  // source of the stop that ends the question.
   std::unordered_map<WaiterId, std::stop_source> asking_ GUARDED_BY(mutex_);
   LeaseClock clock_;  // last member: its thread uses the others
 };

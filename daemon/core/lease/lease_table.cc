@@ -220,8 +220,9 @@ std::optional<LeaseTable::Time> LeaseTable::Pass() {
       if (place.postponed) {
         told.emplace_back(place.tell,
                           Error{ErrorCode::kTimedOut,
-                                "this user holds as many leases as it may, and the caller waited "
-                                "for one of them to end"});
+                                "the caller waited as long as it said it would for another node "
+                                "that makes the deposit, or for the end of one of its user's "
+                                "leases"});
       } else if (place.fence == 0) {
         told.emplace_back(place.tell,
                           Error{ErrorCode::kTimedOut,

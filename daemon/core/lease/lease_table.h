@@ -104,8 +104,8 @@ class LeaseTable {
   /// Suspends the timeout of a holder that does not know of its lease yet, until its next Beat. The
   /// time limit while others wait still applies.
   void SuspendTimeout(WaiterId waiter);
-  /// Suspends the timeout of a holder that must first wait for another resource, until its next
-  /// Beat. If Wait::until passes first, or the time limit while others wait, the holder gets
+  /// Suspends the timeout of a holder that must first wait for another resource or node, until its
+  /// next Beat. If Wait::until passes first, or the time limit while others wait, the holder gets
   /// kTimedOut and loses the lease.
   void Postpone(WaiterId waiter);
   /// Must be called before Publish. After this, the holder can't lose the lease, and must call

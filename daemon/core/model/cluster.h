@@ -24,7 +24,8 @@ namespace cccl_cache::daemon {
 struct Manifest;
 
 /// The kinds of entries that nodes share. The values are stored and signed, so they never change.
-enum class EntryKind : uint8_t { kArtifact = 1, kManifest = 2, kDeposit = 3 };
+/// kLease is not an entry but a lease on a deposit, which is signed like one.
+enum class EntryKind : uint8_t { kArtifact = 1, kManifest = 2, kDeposit = 3, kLease = 4 };
 
 /// The name of an entry that nodes share.
 struct EntryName {
@@ -92,6 +93,8 @@ class Cluster {
     /// that other nodes can't use; it does not wait for them.
     std::optional<Digest> compile;
     std::chrono::steady_clock::time_point since;  ///< when this build asked its first question
+    /// For a deposit: how long the question waits at most for another node that makes it.
+    std::chrono::milliseconds longest_wait{0};
     /// About the longest time that recent compiles of this kind took; 0 if unknown. It limits how
     /// long the question waits for an answer, and for another node's compile.
     std::chrono::microseconds usual_time{0};
@@ -105,8 +108,8 @@ class Cluster {
     /// Receives entries, at least one. Returns whether they answer the build. May also be called
     /// after `compile`, if an answer comes late.
     std::function<bool(const Found&)> found;
-    /// Called at most once: this node must compile. There is no entry, no answer came in time, or
-    /// another node's compile takes too long.
+    /// Called at most once: this node must compile, or make the deposit. There is no entry, no
+    /// answer came in time, or another node's compile takes too long.
     std::function<void()> compile;
     /// Called at most once, while this node waits for another node's compile: that compile reads
     /// files of this uid. So builds of other users must not wait for it any longer.
@@ -127,9 +130,10 @@ class Cluster {
 
   virtual ~Cluster() = default;
 
-  /// Asks for entries, and for the right that this node compiles (a lease). The lease ends with the
-  /// question. Returns false, and calls no callback, if no other node can be asked now. A stop of
-  /// `ended` ends the question: the build has its result, or its callers have left.
+  /// Asks for entries, and for the right that this node compiles, or makes the deposit (a lease).
+  /// The lease ends with the question. Returns false, and calls no callback, if no other node can
+  /// be asked now. A stop of `ended` ends the question: the build has its result, or its callers
+  /// have left.
   virtual bool Ask(Question question, const std::stop_token& ended, Asker asker) = 0;
   /// Asks for entries for a build that must not be compiled. Asks for no lease. `told` is called
   /// once, during Peek or later on a thread of the cluster, as soon as there is an answer or the
@@ -139,7 +143,8 @@ class Cluster {
   /// is Question::compile. kOverflowUid stands for a user whom other nodes do not have.
   virtual void LooksOutside(const Digest& compile, uid_t uid) = 0;
   /// Sends an entry to other nodes. The entry may be dropped, for example if too many entries wait.
-  /// `account` is that of the user whose build made it.
+  /// `account` is that of the user whose build made it. A deposit is also dropped if another node
+  /// holds the lease on it now, or has made it since this node lost the lease.
   virtual void Share(const EntryName& name, const SharedEntry& entry, Account account) = 0;
   /// Removes an entry from the Redis servers. Copies on other nodes stay. The removal may be
   /// delayed or fail.

@@ -117,11 +117,11 @@ constexpr CounterInfo kCounters[] = {
     {Counter::kRemoteStayHome, "remote_stayed_home_total", "",
      "Entries not written to Redis because they are too large."},
     {Counter::kRemoteLeases, "remote_leases_total", "",
-     "Compiles that this node made for the cluster."},
+     "Compiles and deposits that this node made for the cluster."},
     {Counter::kRemoteWaits, "remote_waits_total", "",
-     "Compiles that another node ran, and this one waited for."},
+     "Compiles and deposits that another node made, and this one waited for."},
     {Counter::kRemoteWaitsInVain, "remote_waits_in_vain_total", "",
-     "Compiles that another node ran for too long, so that this one ran, too."},
+     "Compiles and deposits that another node made for too long, so that this one made them, too."},
 };
 static_assert(std::size(kCounters) == static_cast<size_t>(Counter::kCount));
 

@@ -12,6 +12,7 @@
 
 #include "daemon/core/lookup/manifest.h"
 #include "daemon/remote/signed_entry.h"
+#include "daemon/remote/signed_lease.h"
 #include "tests/support/wait_until.h"
 #include "tests/unit/remote/fake_redis.h"
 
@@ -27,6 +28,7 @@ using Texts = std::vector<std::string>;
 const Digest kCompile = Sha256("compile");
 const EntryName kArtifact{EntryKind::kArtifact, Sha256("key"), Sha256("toolchain")};
 const EntryName kManifest{EntryKind::kManifest, Sha256("fingerprint"), Sha256("toolchain")};
+const EntryName kDeposit{EntryKind::kDeposit, Sha256("deposit"), {}};
 const std::string kDown = "-LOADING Redis is loading the dataset in memory\r\n";
 const std::string kNothing = "$0\r\n\r\n";
 const std::string kNil = "$-1\r\n";
@@ -45,18 +47,29 @@ std::string Text(const std::string& text) {
   return "$" + std::to_string(text.size()) + "\r\n" + text + "\r\n";
 }
 
+std::chrono::sys_seconds Now() {
+  return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+}
+
 /// Returns the entry as another node wrote it.
-std::string Written() {
-  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
-  return Text(*SignEntry(kArtifact, {.artifact = Sample()}, Key(), now));
+std::string Written() { return Text(*SignEntry(kArtifact, {.artifact = Sample()}, Key(), Now())); }
+
+std::string WrittenDeposit(const std::string& contents) {
+  return Text(*SignEntry(kDeposit, {.deposit = std::make_shared<const std::string>(contents)},
+                         Key(), Now()));
+}
+
+/// Returns the lease on the deposit as another node wrote it.
+std::string LeaseOf(const SigningKey& key, uint64_t renewals, const std::string& token = kToken) {
+  return Text(*SignLease(kDeposit.key, {token, renewals}, key, Now()));
 }
 
 class Scene {
  public:
   /// By default, answers are never late. Leases need no renewal during a test.
   explicit Scene(std::chrono::milliseconds patience = 60s, bool signs = true,
-                 std::vector<RedisAddress> more = {})
-      : cluster_(Options(patience, signs, std::move(more)),
+                 std::vector<RedisAddress> more = {}, std::chrono::milliseconds lease = 600s)
+      : cluster_(Options(patience, signs, std::move(more), lease),
                  std::make_shared<const TrustList>(std::set{Key().public_key()}), statistics),
         peer(redis_.Accept()) {
     peer.Greet();
@@ -66,15 +79,19 @@ class Scene {
   RemoteCluster* operator->() { return &cluster_; }
   [[nodiscard]] ClusterGauges gauges() const { return cluster_.gauges(); }
 
-  void Ask(std::vector<EntryName> entries = {kArtifact}) {
+  void Ask(std::vector<EntryName> entries = {kArtifact}, std::chrono::milliseconds longest = 0ms) {
+    const Digest compile =
+        entries.front().kind == EntryKind::kDeposit ? entries.front().key : kCompile;
     const bool asked = cluster_.Ask(
         {.entries = std::move(entries),
-         .compile = kCompile,
-         .since = std::chrono::steady_clock::now()},
+         .compile = compile,
+         .since = std::chrono::steady_clock::now(),
+         .longest_wait = longest},
         ended.get_token(),
         {.found =
              [this](const Cluster::Found& found) {
-               said.Add("found " + found.entries[0].artifact->log);
+               const SharedEntry& entry = found.entries.front();
+               said.Add("found " + (entry.deposit ? *entry.deposit : entry.artifact->log));
                return true;
              },
          .compile = [this] { said.Add("compile"); },
@@ -104,7 +121,7 @@ class Scene {
 
  private:
   RemoteCluster::Options Options(std::chrono::milliseconds patience, bool signs,
-                                 std::vector<RedisAddress> more) {
+                                 std::vector<RedisAddress> more, std::chrono::milliseconds lease) {
     RemoteCluster::Options options;
     options.link.address = redis_.address();
     options.link.connect_timeout = 60s;
@@ -112,7 +129,7 @@ class Scene {
     options.link.report = [](std::string_view) {};
     if (signs) options.key = Key();
     options.link.patience = patience;
-    options.lease = 600s;
+    options.lease = lease;
     return options;
   }
 
@@ -144,7 +161,7 @@ TEST_CASE("a lease is taken before a compile, and released after the result was 
   scene->Share(kArtifact, {.artifact = Sample()}, Account(1000));
   scene.ended.request_stop();
   scene.Expect("SET cccl-cached:a:", kOk);
-  scene.Expect("EVAL if redis.call('get',KEYS[1])==ARGV[1] then redis.call('del'", kNothing);
+  CHECK(scene.peer.Next().find("redis.call('del',KEYS[1])") != std::string::npos);
   CHECK(scene.Count(Counter::kRemoteLeases) == 1);
 }
 
@@ -306,6 +323,107 @@ TEST_CASE("after a lost connection all waiting builds compile") {
   CHECK(scene.peer.Next().starts_with(kAsk));
   scene.peer = FakeConnection(-1);
   CHECK(scene.said.Await(1) == Texts{"compile"});
+}
+
+const std::string kAskDeposit = "GETRANGE cccl-cached:d:" + kDeposit.key.Hex();
+const std::string kDepositLease = "cccl-cached:l:" + kDeposit.key.Hex();
+
+TEST_CASE("fenced: a deposit is written with the token of the lease that this node took") {
+  Scene scene;
+  scene.Ask({kDeposit}, 600s);
+  scene.Expect(kAskDeposit, kNothing);
+  const std::string taken = scene.peer.Next();
+  CHECK(taken.starts_with("SET " + kDepositLease));
+  const size_t end = taken.find(" NX PX");
+  REQUIRE(end != std::string::npos);
+  const std::string token = taken.substr(end - kLeaseTokenBytes, kLeaseTokenBytes);
+  scene.peer.Send(kOk);
+  scene.Expect(kAskDeposit, kNothing);
+  CHECK(scene.said.Await(1) == Texts{"compile"});
+  CHECK(scene->gauges().leases == 1);
+  const auto share = [&] {
+    scene->Share(kDeposit, {.deposit = std::make_shared<const std::string>("made")}, Account(1));
+    const std::string written = scene.peer.Next();
+    CHECK(written.starts_with("EVAL "));
+    const size_t place = written.find(kDepositLease + " cccl-cached:d:" + kDeposit.key.Hex() + " ");
+    REQUIRE(place != std::string::npos);
+    return written.substr(written.find(' ', written.find(' ', place) + 1) + 1);
+  };
+  CHECK(share().starts_with(token + " CCCLSGN"));
+  scene.peer.Send(":1\r\n");
+  scene.ended.request_stop();
+  CHECK(scene.peer.Next().ends_with(kDepositLease + " " + token));
+  scene.peer.Send(kNothing);
+  REQUIRE(WaitUntil([&] { return scene->gauges().leases == 0; }));
+  CHECK(share().starts_with(" CCCLSGN"));  // without a lease
+  scene.peer.Send(":0\r\n");
+  REQUIRE(WaitUntil([&] { return scene.Count(Counter::kRemoteWritesFailed) == 1; }));
+  CHECK(scene.Count(Counter::kRemoteWrites) == 1);
+}
+
+TEST_CASE("a node waits for a deposit while another node renews its lease") {
+  Scene scene;
+  scene.Ask({kDeposit}, 600s);
+  scene.Expect(kAskDeposit, kNothing);
+  scene.Expect("SET " + kDepositLease, kNil);
+  scene.Expect(kAskDeposit, kNothing);
+  for (const uint64_t renewals : {1, 1, 2, 7}) {
+    scene.Expect("GET " + kDepositLease, LeaseOf(Key(), renewals));
+  }
+  CHECK(scene.said.all().empty());
+  scene.Expect("GET " + kDepositLease, kNil);
+  scene.Expect("SET " + kDepositLease, kNil);
+  scene.Expect(kAskDeposit, WrittenDeposit("made"));
+  CHECK(scene.said.Await(1) == Texts{"found made"});
+}
+
+/// Answers a node that tries to take the lease and finds neither the lease nor the deposit.
+void RefuseLease(Scene& scene) {
+  scene.Expect("SET " + kDepositLease, kNil);
+  scene.Expect(kAskDeposit, kNothing);
+}
+
+TEST_CASE("a lease that no trusted node signed makes no node wait for a deposit") {
+  for (const std::string& value :
+       {Text(kToken), LeaseOf(SigningKey(SigningKey::Seed{2}), 1),
+        Text(*SignLease(Sha256("another deposit"), {kToken, 1}, Key(), Now())),
+        Text(*SignLease(kDeposit.key, {kToken, 1}, Key(), Now() - 1h))}) {
+    Scene scene;
+    scene.Ask({kDeposit}, 600s);
+    scene.Expect(kAskDeposit, kNothing);
+    RefuseLease(scene);
+    for (int look = 0; look < 2; ++look) {
+      scene.Expect("GET " + kDepositLease, value);
+      RefuseLease(scene);
+    }
+    CHECK(scene.said.Await(1) == Texts{"compile"});
+  }
+}
+
+TEST_CASE("a lease that repeats an earlier value makes no node wait for a deposit") {
+  const auto repeat = [](std::chrono::milliseconds lease, uint64_t renewals) {
+    Scene scene(60s, true, {}, lease);
+    scene.Ask({kDeposit}, 600s);
+    scene.Expect(kAskDeposit, kNothing);
+    RefuseLease(scene);
+    scene.Expect("GET " + kDepositLease, LeaseOf(Key(), 9));
+    for (int look = 0; look < 2; ++look) {
+      scene.Expect("GET " + kDepositLease, LeaseOf(Key(), renewals));
+      RefuseLease(scene);
+    }
+    CHECK(scene.said.Await(1) == Texts{"compile"});
+  };
+  repeat(600s, 8);
+  repeat(1ms, 9);
+}
+
+TEST_CASE("a node waits for a deposit no longer than it may") {
+  Scene scene;
+  scene.Ask({kDeposit}, 0ms);
+  scene.Expect(kAskDeposit, kNothing);
+  RefuseLease(scene);
+  CHECK(scene.said.Await(1) == Texts{"compile"});
+  CHECK(scene.Count(Counter::kRemoteWaitsInVain) == 1);
 }
 
 TEST_CASE("Peek takes no lease, and is not counted") {

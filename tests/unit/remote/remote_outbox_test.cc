@@ -120,7 +120,7 @@ struct SceneOfTwo {
   }
   void Write() { first.Write(kAlice, keys.here); }
   void Release(size_t number) {
-    first.outbox.Release(keys.there, "token" + std::to_string(number));
+    first.outbox.Release(keys.there, keys.there, "token" + std::to_string(number));
   }
   /// Checks that two entries were sent to the first server and that nothing else is pending, so
   /// that no lease was released yet. Then answers the write of the first entry.

@@ -1,0 +1,140 @@
+# SPDX-FileCopyrightText: the cccl-cached authors
+# SPDX-License-Identifier: Apache-2.0
+"""Leases on deposits of a group hold on all nodes. The tests run as root, so that they can become any user."""
+
+import concurrent.futures
+import grp
+import signal
+
+import pytest
+from lease_client import LeaseClient, wait_for_waiters
+from patience import wait_for
+from remote_nodes import await_connected, count, keys, make_node, redis, site  # noqa: F401
+
+GROUP = grp.getgrgid(100)
+ALICE = {"user": 54321, "group": 54321, "extra_groups": [GROUP.gr_gid]}
+BOB = {"user": 54322, "group": 54322, "extra_groups": [GROUP.gr_gid]}
+
+
+@pytest.fixture
+def node(make_node, redis):
+    """Makes nodes of a site that share the deposits of one group."""
+
+    def make(name, *flags, **keywords):
+        made = make_node(name, redis.url, "--socket-mode", "0666", "--remote-deposits", GROUP.gr_name, *flags, **keywords)
+        await_connected(made)
+        return made
+
+    return make
+
+
+@pytest.fixture
+def nodes(node):
+    return node("one"), node("two")
+
+
+def ask(node, value="v", **identity):
+    return LeaseClient(node, value, of_group=str(GROUP.gr_gid), **(identity or ALICE))
+
+
+def wait_on(node, **identity):
+    """Starts a client that waits for another node's lease."""
+    client = ask(node, **identity)
+    wait_for_waiters(node, 1)
+    wait_for(lambda: count(node, "remote_waits_total") > 0, "a wait for the other node")
+    return client
+
+
+def holder_on(node):
+    client = ask(node)
+    assert client.hear().startswith("lease ")
+    wait_for(lambda: count(node, "remote_leases_total") == 1, "the lease of all nodes")
+    return client
+
+
+def test_eight_processes_on_two_nodes_make_two_deposits_once_each(nodes):
+    def run(number):
+        client = ask(nodes[number % 2], value=f"kernel {number // 2 % 2}")
+        answer = client.hear()
+        made = answer.startswith("lease ")
+        if made:
+            assert client.ask(f"publish of kernel {number // 2 % 2}") == "published"
+        else:
+            assert answer == f"hit of kernel {number // 2 % 2}"
+        return made
+
+    with concurrent.futures.ThreadPoolExecutor(8) as threads:
+        assert sum(threads.map(run, range(8))) == 2
+    assert sum(count(node, "deposits_total") for node in nodes) == 2
+
+
+def test_a_waiter_on_another_node_gets_the_deposit_when_it_is_published(nodes):
+    one, two = nodes
+    holder, waiter = holder_on(one), wait_on(two, **BOB)
+    assert holder.ask("publish of one") == "published"
+    assert waiter.hear() == "hit of one"
+    assert count(two, "leases_total") == 0
+
+
+@pytest.mark.parametrize("end", ["kill", "fail", "abandon"])
+def test_a_waiter_on_another_node_gets_the_lease_of_a_holder_that_ends(nodes, end):
+    one, two = nodes
+    holder, waiter = holder_on(one), wait_on(two)
+    if end == "kill":
+        holder.kill()
+    else:
+        holder.ask(end)
+    assert waiter.hear().startswith("lease ")
+    assert waiter.ask("publish of two") == "published"
+    assert ask(one).hear() == "hit of two"
+
+
+def test_a_waiter_on_another_node_gets_the_lease_of_a_holder_that_is_stopped(node):
+    one, two = node("one", "--lease-heartbeat", "1s"), node("two")
+    holder, waiter = holder_on(one), wait_on(two)
+    holder.stop()
+    assert waiter.hear().startswith("lease ")
+    assert waiter.ask("publish of two") == "published"
+    holder.go_on()
+    assert holder.ask("publish of one").startswith("error lease-lost")
+    assert ask(one).hear() == "hit of two"
+
+
+def test_a_waiter_gets_the_lease_when_the_daemon_of_the_holder_is_killed(nodes):
+    one, two = nodes
+    _holder, waiter = holder_on(one), wait_on(two)
+    one.kill()
+    assert waiter.hear().startswith("lease ")
+
+
+def test_a_late_publication_does_not_replace_the_deposit_of_the_next_holder(nodes, redis, node):
+    one, two = nodes
+    holder, waiter = holder_on(one), wait_on(two)
+    one.freeze()
+    assert waiter.hear().startswith("lease ")
+    assert waiter.ask("publish of two") == "published"
+    wait_for(lambda: redis.entries("d"), "the deposit in Redis")
+    failed = "remote_writes_failed_total"
+    one.process.send_signal(signal.SIGCONT)
+    assert holder.ask("publish of one") == "published"
+    wait_for(lambda: count(one, failed) == 1, "the late write")
+    assert ask(one).hear() == "hit of one"
+    assert ask(node("three")).hear() == "hit of two"
+
+
+def test_a_redis_that_is_stopped_while_a_node_waits_lets_each_node_make_the_deposit(nodes, redis):
+    one, two = nodes
+    holder, waiter = holder_on(one), wait_on(two)
+    redis.stop()
+    assert waiter.hear().startswith("lease ")
+    assert waiter.ask("publish of two") == "published"
+    assert holder.ask("publish of one") == "published"
+
+
+def test_a_lease_that_no_trusted_node_signed_is_not_waited_for(nodes, redis):
+    one, two = nodes
+    _holder = holder_on(one)
+    [name] = redis.entries("l")
+    one.kill()
+    redis.ask("SET", name, b"a" * 32)
+    assert ask(two).hear().startswith("lease ")
