@@ -237,8 +237,8 @@ def test_another_argument_is_another_compile(node, four):
 
 def test_linked_code_is_a_part_of_the_key(node, four):
     file = node.source(19)
-    keys = [four[0].ask("key", file, *options) for options in (
-        (), ('ltoirs=["one"]',), ('ltoirs=["two"]',), ('ltoirs=["one","two"]',), ('ltoirs=["two","one"]',), ('fatbins=["one"]',))]
+    linked = ('ltoirs=["one"]', 'ltoirs=["two"]', 'ltoirs=["one","two"]', 'ltoirs=["two","one"]', 'fatbins=["one"]')
+    keys = [four[0].ask("key", file, *options) for options in ((), *((each,) for each in linked))]
     assert len(set(keys)) == len(keys)
 
 
@@ -317,10 +317,14 @@ def test_a_header_that_changes_in_a_running_process_leaves_its_compiles_to_the_p
         process.end()
 
 
+UNCHANGED = {"log_level": ("30",), "cache_kernels": ("true",)}
+
+
 @pytest.mark.parametrize("given, reason", [
     (("set", "NVRTC_APPEND_FLAGS", "-G"), "the variable NVRTC_APPEND_FLAGS may name files"),
     (("set", "WARP_DUMP_LTOIR", "1"), "the variable WARP_DUMP_LTOIR writes files"),
-    (("log_level", "10"), "the compiler's log is wanted"),
+    (("config", "log_level", "10"), "the compiler's log is wanted"),
+    (("config", "cache_kernels", "false"), "Warp's cache is off"),
     (("compile", "compile_time_trace=true"), "a trace of the compile is wanted"),
     (("compile", 'include="MACRO"'), "the source does not name its headers plainly")])
 def test_a_compile_with_other_inputs_or_results_is_left_to_the_package(node, four, given, reason):
@@ -333,7 +337,7 @@ def test_a_compile_with_other_inputs_or_results_is_left_to_the_package(node, fou
     assert (len(answer), outcome) == (64, {})
     assert set(four[0].ask("status")["not_cached"]) - before == {reason}
     if command != "compile":
-        four[0].ask(command, *(["30"] if command == "log_level" else arguments[:1]))
+        four[0].ask(command, *arguments[:1], *UNCHANGED.get(arguments[0], ()))
 
 
 def test_no_compile_after_one_without_optimization_is_shared(node):

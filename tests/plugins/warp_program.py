@@ -9,7 +9,8 @@ compile includes a header by a macro), "into" (the directory of the results; the
 "key FILE [NAME=VALUE...]": the digest of the fields of such a compile, with texts in place of linked code.
 "gated FILE GATE": the same, but the compile waits for a line from this FIFO, and fails if it is "fail".
 "damaged FILE": deposits no cubin. "set NAME VALUE": sets a variable of the environment; without VALUE, removes it.
-"log_level LEVEL": sets Warp's. "chdir DIRECTORY": changes the working directory. "status": the counts of the plug-in.
+"config NAME VALUE": changes Warp's configuration. "chdir DIRECTORY": changes the working directory.
+"status": the counts of the plug-in.
 
 Each compile appends a line to $COMPILED.
 """
@@ -126,8 +127,8 @@ def set_variable(name, value=None):
         os.environ[name] = value
 
 
-def log_level(level):
-    wp.config.log_level = int(level)
+def config(name, value):
+    setattr(wp.config, name, json.loads(value))
 
 
 def chdir(directory):
@@ -141,7 +142,7 @@ def status():
 
 
 COMMANDS = {"compile": compile, "build": build, "key": key, "gated": gated, "damaged": damaged, "set": set_variable,
-            "log_level": log_level, "chdir": chdir, "status": status}
+            "config": config, "chdir": chdir, "status": status}
 print(json.dumps("ready"), file=answers, flush=True)
 for line in sys.stdin:
     command, *given = line.split()

@@ -48,10 +48,9 @@ def read_headers(source: bytes, directories: Sequence[str], precompiled: bool) -
     """Returns the headers of a source. The first of the directories is Warp's own. Raises Refused."""
     found: dict[str, Optional[str]] = {}
     located = False
-    unread = [("the source", source, [os.getcwd()])]
+    unread = [("the source", _read(source), [os.getcwd()])]
     while unread:
-        origin, contents, beside = unread.pop()
-        text = _read(contents)
+        origin, text, beside = unread.pop()
         if not text.plain:
             raise Refused(f"{origin} does not name its headers plainly")
         located = located or text.located and not origin.startswith(f"{directories[0]}/")
@@ -62,7 +61,8 @@ def read_headers(source: bytes, directories: Sequence[str], precompiled: bool) -
                     header = _contents(path)
                     found[path] = None if header is None else hashlib.sha256(header).hexdigest()
                     if header is not None:
-                        unread.append((path, header, [os.path.dirname(path), os.path.dirname(os.path.realpath(path))]))
+                        links = [os.path.dirname(path), os.path.dirname(os.path.realpath(path))]
+                        unread.append((path, _read_header(header), links))
     changed = [path for path, digest in found.items() if _precompiled.setdefault(path, digest) != digest]
     _precompiled.update(dict.fromkeys(changed, "changed"))  # for good, even if the earlier contents come back
     if precompiled and changed:
@@ -94,8 +94,10 @@ def _place(path: str, directories: Sequence[str]) -> tuple[int, str]:
     return len(directories), path
 
 
-@functools.lru_cache(maxsize=1024)
 def _read(contents: bytes) -> _Text:
     text = _DEFINED.sub(b"", _SPLICE.sub(b"", contents))
     names = {os.fsdecode(quoted or angled) for quoted, angled in _NAME.findall(text)}
     return _Text(tuple(sorted(names)), not _UNNAMED.search(text), bool(_LOCATED.search(text)))
+
+
+_read_header = functools.lru_cache(maxsize=256)(_read)  # Warp's own headers take 50 ms

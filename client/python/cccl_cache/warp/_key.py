@@ -67,6 +67,8 @@ def _refuse_other_results(given: Mapping[str, Any]) -> None:
         raise Refused("a compile of this process without optimization")
     if given["llvm_cuda"]:
         raise Refused("Clang compiles the module")
+    if not getattr(warp.config, "cache_kernels", True):
+        raise Refused("Warp's cache is off")
     if given["compile_time_trace"]:
         raise Refused("a trace of the compile is wanted")
     if getattr(warp.config, "verbose", False) or getattr(warp.config, "log_level", 20) <= 10:  # as build_cuda decides
