@@ -196,7 +196,8 @@ def test_the_directory_and_the_lines_of_a_source_do_not_matter(node, four):
 
 
 @pytest.mark.parametrize("name, change", [
-    ("operator", ("* a[", "+ a[")), ("block", ("threads=128", "threads=64")), ("constant", ("T.float32(n)", "T.float32(n + 100)"))])
+    ("operator", ("* a[", "+ a[")), ("block", ("threads=128", "threads=64")),
+    ("constant", ("T.float32(n)", "T.float32(n + 100)"))])
 def test_an_edited_kernel_is_compiled(node, four, name, change):
     made = four[0].ask("compile", node.file, 10)
     other, outcome = changes(four[0], "compile", node.file_with(name, change), 10)
@@ -235,7 +236,8 @@ def test_other_variables_are_another_compile(node, four, number, name, value):
 
 def test_other_options_are_another_compile(node, four):
     four[0].ask("compile", node.file, 14)
-    for option in ("tl.enable_fast_math=true", "tl.disable_safe_memory_legalize=true", "flag=-DOTHER", f"flag=-I{node.headers}"):
+    for option in ("tl.enable_fast_math=true", "tl.disable_safe_memory_legalize=true", "flag=-DOTHER",
+                   f"flag=-I{node.headers}"):
         made, outcome = changes(four[0], "compile", node.file, 14, option)
         assert outcome == MADE, option
         assert changes(four[1], "compile", node.file, 14, option) == (made, FOUND), option

@@ -75,7 +75,8 @@ def test_links_and_pipes_are_not_packed(tree):
     ("out", tarfile.LNKTYPE, {"linkname": "/etc/passwd"}), ("out", tarfile.CHRTYPE, {"devmajor": 1, "devminor": 3}),
     ("out", tarfile.BLKTYPE, {}), ("out", tarfile.FIFOTYPE, {}), ("out", tarfile.DIRTYPE, {}), ("out", tarfile.CONTTYPE, {}),
     ("out", tarfile.GNUTYPE_SPARSE, {}), ("out", tarfile.REGTYPE, {"pax_headers": {"path": "../out"}}),
-    ("out", tarfile.REGTYPE, {"pax_headers": {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.realsize": "9" * 15}})])
+    ("out", tarfile.REGTYPE, {"pax_headers": {
+        "GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.realsize": "9" * 15}})])
 def test_an_archive_of_another_kind_makes_nothing(tmp_path, name, kind, changes):
     value = archive(("first", tarfile.REGTYPE, b"text", {}), (name, kind, b"", changes))
     with pytest.raises(ValueError):

@@ -77,7 +77,8 @@ def unpack_tree(value: bytes, directory: str, *, staging: Optional[str] = None) 
         for member, data in _members(value):
             path = os.path.join(temporary, member.name)
             os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o777 if member.mode & 0o100 else 0o666), "wb") as file:
+            mode = 0o777 if member.mode & 0o100 else 0o666
+            with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
                 file.write(data)
         os.rename(temporary, directory)
     except OSError as error:

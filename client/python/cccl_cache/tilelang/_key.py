@@ -138,7 +138,8 @@ def _refuse_others(request: Request, packages: Packages) -> None:
 def _flags(request: Request) -> Description:
     """Returns the contents of the directories that flags name. The flags themselves are in TileLang's key."""
     given = [request.compile_flags, (request.pass_configs or {}).get(_FLAGS)]
-    words = [word for flags in given for text in ([flags] if isinstance(flags, str) else flags or ()) for word in shlex.split(text)]
+    texts = [text for flags in given for text in ([flags] if isinstance(flags, str) else flags or ())]
+    words = [word for text in texts for word in shlex.split(text)]
     for word in words:
         if not word.startswith("-I/") and not _PLAIN_FLAG.fullmatch(word):
             raise Refused(f"the flag {word}")
