@@ -50,8 +50,17 @@ def step(case, rank):
     if case in ("collective", "estimates"):
         with torch.no_grad():
             return torch.compile(lambda x: torch.tanh(collectives.all_reduce(x @ x.T, "sum", dist.group.WORLD)) * 2)(x).sum().item()
+
+    class Layer(torch.nn.Module):  # Dynamo traces no module of torch's own in DistributedDataParallel
+        def __init__(self):
+            super().__init__()
+            self.linear = torch.nn.Linear(width, width)
+
+        def forward(self, x):
+            return torch.nn.functional.gelu(self.linear(x))
+
     torch.manual_seed(0)
-    model = DistributedDataParallel(torch.nn.Sequential(torch.nn.Linear(width, width), torch.nn.GELU()).cuda())
+    model = DistributedDataParallel(Layer().cuda())
     loss = torch.compile(model, mode="max-autotune-no-cudagraphs" if case == "tuned" else None)(x).square().mean()
     loss.backward()
     return loss.item()
