@@ -45,10 +45,13 @@ Result<std::optional<RemoteCluster::Options>> RedisOf(const Configuration& confi
   }
   options.link.ca_file = settings.ca_file;
   // The limit is that of an entry, plus a margin for Redis's protocol.
-  options.link.max_reply_bytes = settings.entry_limit + (1 << 20);
+  options.link.max_reply_bytes = std::max(settings.entry_limit, kMaxStoredChunk) + (1 << 20);
   options.prefix = settings.prefix;
   options.link.patience = settings.patience;
   options.entry_limit = settings.entry_limit;
+  options.deposit_limit = settings.deposit_limit;
+  // One user may fill half of the outbox, and one deposit must fit.
+  options.outbox_limit = std::max(options.outbox_limit, 2 * settings.deposit_limit);
   options.lifetime = std::max(std::chrono::seconds(1),
                               std::chrono::floor<std::chrono::seconds>(settings.lifetime));
   options.max_leases = 2 * configuration.builds.slots;
@@ -130,7 +133,7 @@ Result<RemoteSetup> RemoteSetupOf(const Configuration& configuration) {
                       other->second, name)};
     }
   }
-  setup.shared_bytes = settings.entry_limit;
+  setup.shared_bytes = settings.deposit_limit;
   if (!configuration.shelf_path.empty()) {
     setup.shelves = {.directories = configuration.shelf_path,
                      .patience = settings.patience,

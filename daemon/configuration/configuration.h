@@ -33,6 +33,7 @@ struct RemoteSettings {
   std::string prefix = "cccl-cached:";
   std::chrono::milliseconds patience{20};
   uint64_t entry_limit = 8ull << 20;
+  uint64_t deposit_limit = 64ull << 20;
   std::vector<std::string> deposits;  ///< names of the groups whose deposits are shared
   std::chrono::milliseconds lifetime{std::chrono::hours(24 * 30)};
 };

@@ -179,6 +179,8 @@ constexpr std::array kSettings = {
         "remote_patience", "a compile waits for Redis at most this long, for a shelf ten times"),
     One<SharedSizeFormat, &C::remote, &RemoteSettings::entry_limit>(
         "remote_entry_limit", "largest entry that is shared, uncompressed"),
+    One<SizeFormat, &C::remote, &RemoteSettings::deposit_limit>(
+        "remote_deposit_limit", "largest deposit that is shared, uncompressed"),
     List<GroupFormat, &C::remote, &RemoteSettings::deposits>(
         "remote_deposits", "group whose deposits are shared, by its name on all nodes"),
     One<DurationFormat, &C::remote, &RemoteSettings::lifetime>(

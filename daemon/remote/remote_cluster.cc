@@ -116,9 +116,11 @@ char LetterOf(EntryKind kind) {
     case EntryKind::kDeposit:
       return 'd';
     case EntryKind::kLease:
+      return 'l';
+    case EntryKind::kChunkList:
       break;
   }
-  return 'l';
+  return 'c';
 }
 
 std::chrono::sys_seconds Now() {
@@ -134,7 +136,8 @@ RemoteCluster::RemoteCluster(Options options, std::shared_ptr<const TrustList> t
       trusted_(std::move(trusted)),
       outbox_({.allowance = {options_.outbox_limit / 2, options_.outbox_limit},
                .entry_limit = options_.entry_limit,
-               .lifetime = options_.lifetime},
+               .lifetime = options_.lifetime,
+               .chunk_patience = kDepositPatience * options_.link.patience},
               options_.key ? &*options_.key : nullptr, link_, statistics),
       link_(options_.link, options_.more_servers) {}
 
@@ -222,6 +225,9 @@ void RemoteCluster::Begin(uint64_t id, Question question, std::stop_token ended,
   Open& open = open_[id];
   open.question = std::move(question);
   open.asker = std::move(asker);
+  if (IsDeposit(open.question) && options_.deposit_limit > options_.entry_limit) {
+    open.question.entries.push_back({EntryKind::kChunkList, open.question.entries.front().key, {}});
+  }
   // The callback is called on the thread that requests the stop, or at once if a stop was
   // requested.
   open.at_end = std::make_unique<std::stop_callback<std::function<void()>>>(
@@ -265,7 +271,7 @@ void RemoteCluster::Find(uint64_t id, bool acquire) {
                       [this, id, look, token, lease, entries_later](const RedisReply* reply) {
                         TakeLease(id, lease, token, look.get(), reply);
                         if (entries_later && !look->lost) AskForEntries(id, look);
-                        if (--look->missing == 0) EndLook(id, *look);
+                        if (--look->missing == 0) EndLook(id, look);
                       });
   }
   if (!sent) return Compile(id);
@@ -294,7 +300,7 @@ bool RemoteCluster::Fetch(const EntryName& entry_name, RedisLink::Then then) {
   // At most `entry_limit` bytes are requested. A larger entry arrives cut off, and is refused.
   const std::string end = fmt::to_string(options_.entry_limit - 1);
   const std::string name = NameOf(entry_name);
-  return link_.Send(name, {"GETRANGE", name, "0", end}, std::move(then));
+  return link_.Send(PlaceOf(entry_name), {"GETRANGE", name, "0", end}, std::move(then));
 }
 
 void RemoteCluster::TakeLease(uint64_t id, const LeaseName& lease, const std::string& token,
@@ -322,9 +328,15 @@ void RemoteCluster::TakeReply(uint64_t id, const std::shared_ptr<Look>& look, si
     gone = true;
   }
   if (open != nullptr && reply != nullptr && reply->kind == RedisReply::Kind::kText) {
-    look->found[place] = Verified(open->question.entries[place], *reply);
+    const EntryName& name = open->question.entries[place];
+    SharedEntry entry = Verified(name, *reply);
+    if (name.kind != EntryKind::kChunkList) {
+      look->found[place] = std::move(entry);
+    } else if (entry) {
+      look->chunks = DecodeChunkList(*entry.deposit, options_.deposit_limit);
+    }
   }
-  if (--look->missing == 0) EndLook(id, *look);
+  if (--look->missing == 0) EndLook(id, look);
 }
 
 std::variant<SharedEntry, EntryRefusal> RemoteCluster::Opened(const EntryName& name,
@@ -414,9 +426,15 @@ bool RemoteCluster::Serves(Open* open, const Look& look) {
   return true;
 }
 
-void RemoteCluster::EndLook(uint64_t id, const Look& look) {
+void RemoteCluster::EndLook(uint64_t id, const std::shared_ptr<Look>& shared_look) {
+  const Look& look = *shared_look;
   Open* const open = FindOpen(id);
   if (open == nullptr || Serves(open, look) || open->compiles) return;
+  if (look.chunks) {
+    fetches_.push_back({.id = id, .look = shared_look, .contents = {}});
+    if (fetches_.size() == 1) FetchChunk();
+    return;
+  }
   const bool leases = open->question.compile && Clock::now() >= ignore_leases_until_;
   if (look.lost || look.acquired || !leases) return Compile(id);
   if (open->pause.count() == 0) {
@@ -429,6 +447,54 @@ void RemoteCluster::EndLook(uint64_t id, const Look& look) {
   // may not be found without its manifest.
   if (++open->holders > (look.partial ? 1 : kMaxHolders)) return Compile(id);
   AwaitOther(id);
+}
+
+// Fetches the next chunk of the first deposit.
+void RemoteCluster::FetchChunk() {
+  std::erase_if(fetches_, [this](const Fetched& each) { return FindOpen(each.id) == nullptr; });
+  if (fetches_.empty()) return;
+  const Fetched& fetch = fetches_.front();
+  const EntryName& list = FindOpen(fetch.id)->question.entries.back();
+  const std::string name = fmt::format("{}:{}", NameOf(list), fetch.next);
+  const uint64_t number = ++chunks_asked_;
+  const bool sent =
+      link_.Send(PlaceOf(list), {"GETRANGE", name, "0", fmt::to_string(kMaxStoredChunk - 1)},
+                 [this, number](const RedisReply* reply) {
+                   if (number == chunks_asked_) TakeChunk(reply);
+                 });
+  if (!sent) return EndFetch();
+  link_.At(Clock::now() + kDepositPatience * options_.link.patience, [this, number] {
+    if (number != chunks_asked_) return;
+    link_.NoteSlow();
+    EndFetch();
+  });
+}
+
+void RemoteCluster::TakeChunk(const RedisReply* reply) {
+  Fetched& fetch = fetches_.front();
+  const bool answered = reply != nullptr && reply->kind == RedisReply::Kind::kText;
+  const auto chunk =
+      answered ? OpenChunk(*fetch.look->chunks, fetch.next, reply->text) : std::nullopt;
+  if (answered && !chunk && !reply->text.empty()) statistics_.Add(Counter::kRemoteCorrupt);
+  if (!chunk) return EndFetch();
+  fetch.contents += *chunk;
+  ++fetch.next;
+  if (fetch.contents.size() == fetch.look->chunks->size) return EndFetch();
+  FetchChunk();
+}
+
+// Continues the question with the whole deposit, or without one: a missing chunk is a miss.
+void RemoteCluster::EndFetch() {
+  ++chunks_asked_;
+  const Fetched fetch = std::move(fetches_.front());
+  fetches_.pop_front();
+  if (fetch.contents.size() == fetch.look->chunks->size) {
+    fetch.look->found.front().deposit =
+        std::make_shared<const std::string>(std::move(fetch.contents));
+  }
+  fetch.look->chunks.reset();
+  EndLook(fetch.id, fetch.look);
+  FetchChunk();
 }
 
 // A node at its limit of leases takes no more, but still waits for other nodes' compiles.
@@ -596,25 +662,45 @@ void RemoteCluster::End(uint64_t id) {
 
 void RemoteCluster::Share(const EntryName& name, const SharedEntry& entry, Account account) {
   if (!options_.key || !link_.connected()) return;
-  if (EncodedSizeOf(entry) > options_.entry_limit) {
+  const bool is_deposit = name.kind == EntryKind::kDeposit;
+  const uint64_t size = EncodedSizeOf(entry);
+  if (size > (is_deposit ? options_.deposit_limit : options_.entry_limit)) {
     return statistics_.Add(Counter::kRemoteStayHome);
   }
-  if (name.kind != EntryKind::kDeposit) return outbox_.Write(NameOf(name), name, entry, account);
+  if (!is_deposit) return outbox_.Write(NameOf(name), name, entry, account);
+  const EntryKind kind = size > options_.entry_limit ? EntryKind::kChunkList : EntryKind::kDeposit;
   // The link's thread knows the lease.
-  link_.At(Clock::now(), [this, name, entry, account] {
-    const Question question{.entries = {name}, .compile = name.key};
-    RemoteOutbox::Fence fence{.lease = NameOfLease(question).name, .token = {}};
+  link_.At(Clock::now(), [this, name, written = EntryName{kind, name.key, {}}, entry, account] {
+    const LeaseName lease = NameOfLease({.entries = {name}, .compile = name.key});
+    RemoteOutbox::Fence fence{.place = lease.place, .lease = lease.name, .token = {}};
     for (const auto& [id, open] : open_) {
       if (open.question.compile == name.key && !open.token.empty()) fence.token = open.token;
     }
-    outbox_.Write(NameOf(name), name, entry, account, std::move(fence));
+    outbox_.Write(NameOf(written), written, entry, account, std::move(fence));
   });
 }
 
 void RemoteCluster::Forget(const EntryName& name) {
   if (!link_.connected()) return;
+  std::vector<std::string> names = {NameOf(name)};
+  if (name.kind == EntryKind::kDeposit && options_.deposit_limit > options_.entry_limit) {
+    const std::string list = NameOf({EntryKind::kChunkList, name.key, {}});
+    names.push_back(list);
+    for (uint64_t at = 0; at < options_.deposit_limit; at += kDepositChunkBytes) {
+      names.push_back(fmt::format("{}:{}", list, at / kDepositChunkBytes));
+    }
+  }
   // In the order of Share.
-  link_.At(Clock::now(), [this, name] { outbox_.Remove(NameOf(name)); });
+  link_.At(Clock::now(), [this, place = NameOf(name), names = std::move(names)] {
+    outbox_.Remove(place, names);
+  });
+}
+
+// The chunks of a deposit and their list are on the server that would have the deposit as one
+// entry.
+std::string RemoteCluster::PlaceOf(const EntryName& entry_name) const {
+  if (entry_name.kind != EntryKind::kChunkList) return NameOf(entry_name);
+  return NameOf({EntryKind::kDeposit, entry_name.key, {}});
 }
 
 std::string RemoteCluster::NameOf(const EntryName& entry_name) const {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -18,6 +19,7 @@
 #include "base/mutex.h"
 #include "daemon/core/model/cluster.h"
 #include "daemon/core/model/statistics.h"
+#include "daemon/remote/deposit_chunks.h"
 #include "daemon/remote/redis_servers.h"
 #include "daemon/remote/remote_outbox.h"
 #include "daemon/remote/signed_entry.h"
@@ -33,10 +35,10 @@ namespace cccl_cache::daemon {
 /// counts as a miss. Thread-safe.
 ///
 /// Keys in Redis, each after the prefix: `a:KEY` an artifact, `m:KEY` a manifest, `d:KEY` a deposit
-/// of a group, `l:COMPILE` or `l:KEY` a lease. The value of a lease ends with a random token of its
-/// holder. Before the token, a lease on a deposit has the holder's signature (signed_lease.h), and
-/// a lease on a compile has "UID:" once the compile waits for files of one user. The lease is
-/// removed after the result was written.
+/// of a group, `c:KEY` the list of a larger one's chunks, `c:KEY:N` a chunk, `l:COMPILE` or `l:KEY`
+/// a lease. The value of a lease ends with a random token of its holder. Before the token, a lease
+/// on a deposit has the holder's signature (signed_lease.h), and a lease on a compile has "UID:"
+/// once the compile waits for files of one user. The lease is removed after the result was written.
 class RemoteCluster final : public Cluster {
  public:
   struct Options {
@@ -50,6 +52,8 @@ class RemoteCluster final : public Cluster {
     uint64_t entry_limit = 8 << 20;                 ///< in bytes; larger entries are not shared
     std::chrono::seconds lifetime{30 * 24 * 3600};  ///< an entry expires after this time
     std::chrono::milliseconds lease{3000};          ///< duration of a lease without renewal
+    uint64_t deposit_limit = 8 << 20;               ///< the same for a deposit, in bytes; above
+                                                    ///< `entry_limit` it is sent in chunks
     uint64_t outbox_limit = 64 << 20;               ///< limit of the bytes that wait to be written
     size_t max_leases = 16;                         ///< limit of the leases on compiles that this
                                                     ///< node holds at once
@@ -112,6 +116,14 @@ class RemoteCluster final : public Cluster {
     bool partial = false;   ///< whether the server of the manifest is unreachable
     bool acquires = false;  ///< whether the lease was requested too
     bool acquired = false;  ///< whether this node holds the lease now
+    std::optional<ChunkList> chunks = {};  ///< of a deposit that must be fetched in chunks
+  };
+  /// A deposit that is fetched chunk by chunk.
+  struct Fetched {
+    uint64_t id = 0;
+    std::shared_ptr<Look> look;
+    std::string contents;
+    size_t next = 0;  ///< number of the next chunk
   };
   /// A look-up for Peek(), which only explains a build.
   struct Peeking {
@@ -134,7 +146,10 @@ class RemoteCluster final : public Cluster {
   void TakePeeked(Peeking& peek, size_t place, const RedisReply* reply);
   void EndPeek(Peeking& peek);
   [[nodiscard]] bool Serves(Open* open, const Look& look);
-  void EndLook(uint64_t id, const Look& look);
+  void EndLook(uint64_t id, const std::shared_ptr<Look>& look);
+  void FetchChunk();
+  void TakeChunk(const RedisReply* reply);
+  void EndFetch();
   void AwaitOther(uint64_t id);
   void LookAtLease(uint64_t id);
   /// Parses the value of a lease on a compile. Returns none if no node writes such a text.
@@ -160,6 +175,8 @@ class RemoteCluster final : public Cluster {
   /// Requests an entry from its server. Returns false if the server is not connected.
   bool Fetch(const EntryName& entry_name, RedisLink::Then then);
   [[nodiscard]] std::string NameOf(const EntryName& entry_name) const;
+  /// Returns the key whose server has the entry.
+  [[nodiscard]] std::string PlaceOf(const EntryName& entry_name) const;
   [[nodiscard]] LeaseName NameOfLease(const Question& question) const;
   [[nodiscard]] std::chrono::milliseconds PatienceFor(const Question& question) const;
   [[nodiscard]] std::chrono::milliseconds PatienceOfWait(const Question& question) const;
@@ -174,6 +191,8 @@ class RemoteCluster final : public Cluster {
 
   // Used on the link's thread only.
   std::unordered_map<uint64_t, Open> open_;
+  std::deque<Fetched> fetches_;  ///< only the first is fetched now, so one is in memory at a time
+  uint64_t chunks_asked_ = 0;
   int in_vain_in_a_row_ = 0;
   Clock::time_point ignore_leases_until_;
   bool closed_ = false;

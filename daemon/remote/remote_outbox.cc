@@ -5,10 +5,13 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "daemon/remote/deposit_chunks.h"
 #include "daemon/remote/signed_entry.h"
 #include "daemon/system/thread_name.h"
 
@@ -19,13 +22,14 @@ namespace {
 constexpr std::string_view kRelease =
     "if string.sub(redis.call('get',KEYS[1]) or '',-32)==ARGV[1] then redis.call('del',KEYS[1]) "
     "end return 0";
-// KEYS are the lease and the deposit. If no node holds the lease, the deposit is written only if
-// there is none: so a late holder does not replace a newer deposit.
+// KEYS are the lease, the deposit or its list of chunks, and the key to write, which may be the
+// same or that of a chunk. If no node holds the lease, the deposit is written only if there is
+// none: so a late holder does not replace a newer deposit.
 constexpr std::string_view kWriteDeposit =
     "local held=redis.call('get',KEYS[1]) "
     "if held and string.sub(held,-32)~=ARGV[1] then return 0 end "
     "if not held and redis.call('getrange',KEYS[2],0,0)~='' then return 0 end "
-    "redis.call('set',KEYS[2],ARGV[2],'ex',ARGV[3]) return 1";
+    "redis.call('set',KEYS[3],ARGV[2],'ex',ARGV[3]) return 1";
 
 bool IsWritten(const RedisReply* reply) {
   using Kind = RedisReply::Kind;
@@ -75,9 +79,9 @@ void RemoteOutbox::Write(std::string name, const EntryName& entry_name, const Sh
   changed_.NotifyAll();
 }
 
-void RemoteOutbox::Remove(std::string name) {
+void RemoteOutbox::Remove(std::string place, std::vector<std::string> names) {
   const MutexLock lock(mutex_);
-  waiting_.push_back({.name = std::move(name)});
+  waiting_.push_back({.name = std::move(place), .removed = std::move(names)});
   changed_.NotifyAll();
 }
 
@@ -111,35 +115,71 @@ void RemoteOutbox::Run() {
 void RemoteOutbox::Send(const Outgoing& outgoing) {
   if (outgoing.entry) return SendEntry(outgoing);
   if (!outgoing.token.empty()) return SendRelease(outgoing);
-  servers_.Send(outgoing.name, {"DEL", outgoing.name}, [](const RedisReply*) {});
+  std::vector<std::string_view> command = {"DEL"};
+  command.insert(command.end(), outgoing.removed.begin(), outgoing.removed.end());
+  servers_.Send(outgoing.name, command, [](const RedisReply*) {});
 }
 
 void RemoteOutbox::SendEntry(const Outgoing& outgoing) {
   const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
-  const Result<std::string> entry = SignEntry(outgoing.entry_name, outgoing.entry, *key_, now);
   Sent sent{.account = outgoing.account, .bytes = outgoing.bytes};
   {
     const MutexLock lock(mutex_);
     sent.number = ++last_write_;
     unanswered_.insert(sent.number);
   }
-  const bool is_on_its_way = entry && entry->size() <= options_.entry_limit &&
-                             SendBytes(outgoing, *entry, [this, sent](const RedisReply* reply) {
-                               EndWrite(sent, IsWritten(reply));
-                             });
+  const auto contents = outgoing.entry_name.kind == EntryKind::kChunkList
+                            ? SendChunks(outgoing)
+                            : std::optional(outgoing.entry);
+  if (!contents) return EndWrite(sent, false);
+  const Result<std::string> entry = SignEntry(outgoing.entry_name, *contents, *key_, now);
+  const bool is_on_its_way =
+      entry && entry->size() <= options_.entry_limit &&
+      SendBytes(outgoing, outgoing.name, *entry,
+                [this, sent](const RedisReply* reply) { EndWrite(sent, IsWritten(reply)); });
   if (!is_on_its_way) EndWrite(sent, false);
 }
 
-bool RemoteOutbox::SendBytes(const Outgoing& outgoing, std::string_view bytes,
-                             RedisServers::Then then) {
-  const std::string& name = outgoing.name;
+std::optional<SharedEntry> RemoteOutbox::SendChunks(const Outgoing& outgoing) {
+  const std::string& deposit = *outgoing.entry.deposit;
+  ChunkList list{.size = deposit.size(), .chunks = {}};
+  for (size_t index = 0; index * kDepositChunkBytes < deposit.size(); ++index) {
+    const auto stored = StoreChunk(deposit, index);
+    if (!stored || !SendChunk(outgoing, index, *stored)) return std::nullopt;
+    list.chunks.push_back(Sha256(*stored));
+  }
+  return SharedEntry{.deposit = std::make_shared<const std::string>(EncodeChunkList(list))};
+}
+
+bool RemoteOutbox::SendChunk(const Outgoing& outgoing, size_t index, std::string_view stored) {
+  struct Answer {
+    bool came = false;
+    bool written = false;
+  };
+  const auto answer = std::make_shared<Answer>();
+  const bool sent = SendBytes(outgoing, fmt::format("{}:{}", outgoing.name, index), stored,
+                              [this, answer](const RedisReply* reply) {
+                                const MutexLock lock(mutex_);
+                                *answer = {.came = true, .written = IsWritten(reply)};
+                                changed_.NotifyAll();
+                              });
+  if (!sent) return false;
+  const MutexLock lock(mutex_);
+  changed_.WaitFor(mutex_, options_.chunk_patience,
+                   [&]() REQUIRES(mutex_) { return ending_ || answer->came; });
+  return answer->written;
+}
+
+bool RemoteOutbox::SendBytes(const Outgoing& outgoing, const std::string& name,
+                             std::string_view bytes, RedisServers::Then then) {
   const std::string seconds = fmt::to_string(options_.lifetime.count());
   if (!outgoing.fence) {
     return servers_.Send(name, {"SET", name, bytes, "EX", seconds}, std::move(then));
   }
-  const auto& [lease, token] = *outgoing.fence;
-  return servers_.Send(name, {"EVAL", kWriteDeposit, "2", lease, name, token, bytes, seconds},
-                       std::move(then));
+  const auto& [place, lease, token] = *outgoing.fence;
+  return servers_.Send(
+      place, {"EVAL", kWriteDeposit, "3", lease, outgoing.name, name, token, bytes, seconds},
+      std::move(then));
 }
 
 void RemoteOutbox::EndWrite(const Sent& sent, bool written) {

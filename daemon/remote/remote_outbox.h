@@ -9,7 +9,9 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <vector>
 
 #include "base/mutex.h"
 #include "daemon/core/model/account.h"
@@ -30,6 +32,8 @@ class RemoteOutbox {
                                     ///< in bytes
     uint64_t entry_limit;           ///< limit of one entry in bytes, as it is sent
     std::chrono::seconds lifetime;  ///< an entry expires after this time
+    /// A chunk that is not answered in this time ends the write of its deposit.
+    std::chrono::milliseconds chunk_patience{200};
   };
 
   /// Maximum number of leases that can't be released yet, because entries on other servers are not
@@ -45,16 +49,19 @@ class RemoteOutbox {
   /// The lease under which a deposit was made. The deposit is not written if another node holds the
   /// lease now. If no node holds it, the deposit is written only if there is none.
   struct Fence {
-    std::string lease;  ///< its name; it is on the server of the deposit
+    std::string place;  ///< the key whose server has the lease, and the deposit with its chunks
+    std::string lease;
     std::string token;  ///< empty: this node did not hold the lease
   };
 
   /// Queues an entry under this name. The entry is dropped if the account's allowance is used up.
-  /// `fence` is only for a deposit.
+  /// `fence` is only for a deposit. If `entry_name` is that of a list of chunks, the deposit is
+  /// written in chunks, NAME:0 and so on, and the list last.
   void Write(std::string name, const EntryName& entry_name, const SharedEntry& entry,
              Account account, std::optional<Fence> fence = std::nullopt);
-  /// Queues the removal of an entry, after all work that was queued before.
-  void Remove(std::string name);
+  /// Queues the removal of these keys from the server of the key `place`, after all work that was
+  /// queued before.
+  void Remove(std::string place, std::vector<std::string> names);
   /// Queues the release of a lease. The lease stays if another node's token is in it. `place` is
   /// the key whose server has the lease.
   void Release(std::string place, std::string lease, std::string token);
@@ -76,6 +83,7 @@ class RemoteOutbox {
     Account account = Account(0);
     uint64_t bytes = 0;
     std::optional<Fence> fence = std::nullopt;
+    std::vector<std::string> removed = {};
   };
   /// An entry that was sent, until the reply arrives.
   struct Sent {
@@ -92,8 +100,13 @@ class RemoteOutbox {
   void Run();
   void Send(const Outgoing& outgoing);
   void SendEntry(const Outgoing& outgoing);
+  /// Writes one chunk after the other, so that other commands do not wait long behind them. Returns
+  /// the list of the chunks. None if a chunk was not written.
+  [[nodiscard]] std::optional<SharedEntry> SendChunks(const Outgoing& outgoing);
+  [[nodiscard]] bool SendChunk(const Outgoing& outgoing, size_t index, std::string_view stored);
   /// Sends a write of these bytes. Returns false, and never calls `then`, as RedisServers::Send.
-  bool SendBytes(const Outgoing& outgoing, std::string_view bytes, RedisServers::Then then);
+  bool SendBytes(const Outgoing& outgoing, const std::string& name, std::string_view bytes,
+                 RedisServers::Then then);
   void EndWrite(const Sent& sent, bool written);
   void SendRelease(const Outgoing& outgoing);
 

@@ -62,7 +62,7 @@ std::optional<Head> DecodeHead(std::string_view bytes) {
   if (reader.Bytes(kSignedMagic.size()) != kSignedMagic) return std::nullopt;
   if (reader.Take<uint32_t>() != kSignedVersion) return std::nullopt;
   Head head;
-  head.name.kind = reader.TakeEnum(EntryKind::kArtifact, EntryKind::kLease);
+  head.name.kind = reader.TakeEnum(EntryKind::kArtifact, EntryKind::kChunkList);
   head.name.key = Digest{reader.Sha256()};
   head.name.toolchain = Digest{reader.Sha256()};
   std::ranges::copy(reader.Bytes(head.signer.bytes.size()), head.signer.bytes.begin());

@@ -1,14 +1,15 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Leases on deposits of a group hold on all nodes. The tests run as root, so that they can become any user."""
+"""Leases on deposits of a group hold on all nodes, which also share large deposits. The tests run as root, so that they can become any user."""
 
 import concurrent.futures
 import grp
 import signal
 
 import pytest
-from lease_client import LeaseClient, wait_for_waiters
+from lease_client import LeaseClient, listed, wait_for_waiters
 from patience import wait_for
+from redis_server import RedisServers
 from remote_nodes import await_connected, count, keys, make_node, redis, site  # noqa: F401
 
 GROUP = grp.getgrgid(100)
@@ -138,3 +139,61 @@ def test_a_lease_that_no_trusted_node_signed_is_not_waited_for(nodes, redis):
     one.kill()
     redis.ask("SET", name, b"a" * 32)
     assert ask(two).hear().startswith("lease ")
+
+
+@pytest.fixture
+def large(node, redis):
+    """Returns a node with a deposit of 20,000,000 bytes that is in Redis, and the names of its chunks in order."""
+    one = node("one")
+    holder = holder_on(one)
+    assert holder.ask("publish-bytes 20000000") == "published"
+    wait_for(lambda: count(one, "remote_writes_total") == 1, "the deposit in Redis")
+    names = [name.decode() for name in redis.entries("c")]
+    assert len(names) == 21  # the list, and a chunk for each MiB begun
+    return one, sorted((name for name in names if name.count(":") == 3), key=lambda name: int(name.split(":")[-1]))
+
+
+def test_a_large_deposit_is_shared_in_chunks_and_a_removal_removes_them(node, large, redis):
+    one, chunks = large
+    assert redis.entries("d") == []
+    assert max(redis.ask("STRLEN", name) for name in chunks) < 2 << 20
+    assert ask(node("two")).hear() == "hit " + "x" * 20_000_000
+    [key] = [each["key"] for each in listed(one, user=ALICE["user"])]
+    one.cli("deposits", "remove", key, cwd="/", user=ALICE["user"])
+    wait_for(lambda: redis.entries("c") == [], "the removal of all chunks")
+
+
+@pytest.mark.parametrize("damage", ["missing", "damaged", "mixed"])
+def test_a_large_deposit_with_a_wrong_chunk_is_made_again(node, large, redis, damage):
+    _, chunks = large
+    if damage == "missing":
+        redis.ask("DEL", chunks[3])
+    elif damage == "damaged":
+        redis.ask("SETRANGE", chunks[3], 20, b"?")
+    else:
+        redis.ask("SET", chunks[3], redis.ask("GET", chunks[-1]))
+    two = node("two")
+    holder = ask(two)
+    assert holder.hear().startswith("lease ")
+    assert holder.ask("publish of two") == "published"
+    assert ask(node("three")).hear() == "hit of two"
+
+
+def test_leases_and_large_deposits_work_over_several_servers(make_node, directory):
+    servers = RedisServers(directory).start()
+    try:
+        one, two = (
+            make_node(name, servers.url, "--socket-mode", "0666", "--remote-deposits", GROUP.gr_name)
+            for name in ("one", "two"))
+        for node in (one, two):
+            await_connected(node, 3)
+        for value in "abc":
+            holder = ask(one, value)
+            assert holder.hear().startswith("lease ")
+            waits = count(two, "remote_waits_total")
+            waiter = ask(two, value)
+            wait_for(lambda: count(two, "remote_waits_total") > waits, "a wait for the other node")
+            assert holder.ask("publish-bytes 9000000") == "published"
+            assert waiter.hear() == "hit " + "x" * 9_000_000
+    finally:
+        servers.stop()

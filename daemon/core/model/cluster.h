@@ -24,8 +24,15 @@ namespace cccl_cache::daemon {
 struct Manifest;
 
 /// The kinds of entries that nodes share. The values are stored and signed, so they never change.
-/// kLease is not an entry but a lease on a deposit, which is signed like one.
-enum class EntryKind : uint8_t { kArtifact = 1, kManifest = 2, kDeposit = 3, kLease = 4 };
+/// kLease is not an entry but a lease on a deposit, which is signed like one. kChunkList is the
+/// list of a large deposit's chunks.
+enum class EntryKind : uint8_t {
+  kArtifact = 1,
+  kManifest = 2,
+  kDeposit = 3,
+  kLease = 4,
+  kChunkList = 5
+};
 
 /// The name of an entry that nodes share.
 struct EntryName {

@@ -552,6 +552,47 @@ TEST_CASE("a caller gets the lease if no node has the deposit, and late answers 
   CHECK(alone.HasLease());
 }
 
+TEST_CASE("a lease of all nodes lasts until its caller leaves, fails, publishes or loses its own") {
+  testing::FakeCluster nodes;
+  auto hold = [&, asked = size_t{0}](Node& node) mutable {
+    node.Acquire(OfGroup(7, "a"));
+    const auto question = nodes.Last(++asked);
+    CHECK(question.question.compile == question.question.entries.front().key);
+    CHECK(question.question.longest_wait == DepositLimits().longest_lease);
+    question.asker.compile();
+    return question.ended;
+  };
+  Node node(nodes, {{7, "lab"}});
+  const std::stop_token left = hold(node);
+  CHECK_FALSE(left.stop_requested());
+  node.scene.deposits.Leave(node.waiter);
+  CHECK(left.stop_requested());
+  const std::stop_token failed = hold(node);
+  CHECK_FALSE(failed.stop_requested());
+  node.scene.deposits.Fail(node.waiter);
+  CHECK(failed.stop_requested());
+  const std::stop_token published = hold(node);
+  const uint64_t fence = std::get<LeaseGrant>(node.told.back()).fence;
+  const auto made = std::make_shared<const std::string>("made");
+  CHECK_FALSE(published.stop_requested());
+  CHECK(std::holds_alternative<Ok>(
+      node.scene.deposits.Publish(node.waiter, fence, OfGroup(7, "a"), made)));
+  CHECK(published.stop_requested());
+  Node silent(nodes, {{7, "lab"}}, {.heartbeat = std::chrono::milliseconds(1)});
+  const std::stop_token lost = hold(silent);
+  CHECK(WaitUntil([&] { return lost.stop_requested(); }));
+}
+
+TEST_CASE("a caller waits for another node no longer than it said") {
+  testing::FakeCluster nodes;
+  Node node(nodes, {{7, "lab"}});
+  DepositClaim claim = OfGroup(7, "a");
+  claim.wait = std::chrono::milliseconds(1);
+  node.Acquire(claim);
+  REQUIRE(WaitUntil([&] { return nodes.Last().ended.stop_requested(); }));
+  CHECK(node.scene.deposits.gauges().leases.waiting == 0);
+}
+
 TEST_CASE("one caller queries the other nodes, and all waiters get the answer") {
   testing::FakeCluster nodes;
   DepositElsewhere(nodes, OfGroup(7, "a"), "bytes", {{7, "lab"}});

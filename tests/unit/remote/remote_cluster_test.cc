@@ -345,9 +345,11 @@ TEST_CASE("fenced: a deposit is written with the token of the lease that this no
     scene->Share(kDeposit, {.deposit = std::make_shared<const std::string>("made")}, Account(1));
     const std::string written = scene.peer.Next();
     CHECK(written.starts_with("EVAL "));
-    const size_t place = written.find(kDepositLease + " cccl-cached:d:" + kDeposit.key.Hex() + " ");
+    const std::string name = " cccl-cached:d:" + kDeposit.key.Hex();
+    const std::string keys_of_write = kDepositLease + name + name + " ";
+    const size_t place = written.find(keys_of_write);
     REQUIRE(place != std::string::npos);
-    return written.substr(written.find(' ', written.find(' ', place) + 1) + 1);
+    return written.substr(place + keys_of_write.size());
   };
   CHECK(share().starts_with(token + " CCCLSGN"));
   scene.peer.Send(":1\r\n");

@@ -88,7 +88,7 @@ TEST_CASE("entries of containers fill at most half of the outbox") {
 TEST_CASE("the removal of an entry is sent after its write") {
   Scene scene;
   scene.Write(kAlice, "alice");
-  scene.outbox.Remove("alice");
+  scene.outbox.Remove("alice", {"alice"});
   CHECK(scene.peer.Next().starts_with("SET alice"));
   CHECK(scene.peer.Next().starts_with("DEL alice"));
 }
