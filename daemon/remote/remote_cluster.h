@@ -143,6 +143,7 @@ class RemoteCluster final : public Cluster {
   [[nodiscard]] std::atomic<size_t>& HeldFor(const Question& question);
   void TakeReply(uint64_t id, const std::shared_ptr<Look>& look, size_t place,
                  const RedisReply* reply);
+  void PeekDeposit(Question question, std::function<void(Peeked)> told);
   void TakePeeked(Peeking& peek, size_t place, const RedisReply* reply);
   void EndPeek(Peeking& peek);
   [[nodiscard]] bool Serves(Open* open, const Look& look);

@@ -68,8 +68,9 @@ class Scene {
  public:
   /// By default, answers are never late. Leases need no renewal during a test.
   explicit Scene(std::chrono::milliseconds patience = 60s, bool signs = true,
-                 std::vector<RedisAddress> more = {}, std::chrono::milliseconds lease = 600s)
-      : cluster_(Options(patience, signs, std::move(more), lease),
+                 std::vector<RedisAddress> more = {}, std::chrono::milliseconds lease = 600s,
+                 uint64_t deposit_limit = 8 << 20)
+      : cluster_(Options(patience, signs, std::move(more), lease, deposit_limit),
                  std::make_shared<const TrustList>(std::set{Key().public_key()}), statistics),
         peer(redis_.Accept()) {
     peer.Greet();
@@ -121,13 +122,15 @@ class Scene {
 
  private:
   RemoteCluster::Options Options(std::chrono::milliseconds patience, bool signs,
-                                 std::vector<RedisAddress> more, std::chrono::milliseconds lease) {
+                                 std::vector<RedisAddress> more, std::chrono::milliseconds lease,
+                                 uint64_t deposit_limit) {
     RemoteCluster::Options options;
     options.link.address = redis_.address();
     options.link.connect_timeout = 60s;
     options.more_servers = std::move(more);
     options.link.report = [](std::string_view) {};
     if (signs) options.key = Key();
+    options.deposit_limit = deposit_limit;
     options.link.patience = patience;
     options.lease = lease;
     return options;
@@ -426,6 +429,40 @@ TEST_CASE("a node waits for a deposit no longer than it may") {
   RefuseLease(scene);
   CHECK(scene.said.Await(1) == Texts{"compile"});
   CHECK(scene.Count(Counter::kRemoteWaitsInVain) == 1);
+}
+
+TEST_CASE("a large deposit is fetched chunk by chunk, also by Peek, and a wrong chunk is a miss") {
+  const std::string deposit = std::string(kDepositChunkBytes, 'a') + "end";
+  const std::string first = *StoreChunk(deposit, 0);
+  const std::string second = *StoreChunk(deposit, 1);
+  const auto encoded = std::make_shared<const std::string>(
+      EncodeChunkList({.size = deposit.size(), .chunks = {Sha256(first), Sha256(second)}}));
+  const EntryName name{EntryKind::kChunkList, kDeposit.key, {}};
+  const std::string list = Text(*SignEntry(name, {.deposit = encoded}, Key(), Now()));
+  const std::string ask_list = "GETRANGE cccl-cached:c:" + kDeposit.key.Hex();
+  Scene scene(60s, true, {}, 600s, 16 << 20);
+  const auto find_list = [&] {
+    scene.Expect(kAskDeposit, kNothing);
+    scene.Expect(ask_list + " ", list);
+    scene.Expect(ask_list + ":0 ", Text(first));
+  };
+  scene.Ask({kDeposit}, 600s);
+  find_list();
+  scene.Expect(ask_list + ":1 ", Text(second));
+  CHECK((scene.said.Await(1).back() == "found " + deposit));
+  scene.Peek({kDeposit});
+  find_list();
+  scene.Expect(ask_list + ":1 ", Text(second));
+  CHECK(scene.said.Await(2).back() == "1 found");
+  scene.Peek({kDeposit});
+  find_list();
+  scene.Expect(ask_list + ":1 ", Text(first));
+  CHECK(scene.said.Await(3).back() == "2");
+  scene.Peek({kDeposit});
+  find_list();
+  scene.Expect(ask_list + ":1 ", kNothing);
+  CHECK(scene.said.Await(4).back() == "2");
+  CHECK(scene.Count(Counter::kRemoteCorrupt) == 1);
 }
 
 TEST_CASE("Peek takes no lease, and is not counted") {
