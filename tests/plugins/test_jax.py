@@ -22,6 +22,7 @@ from cccl_cache.steps._steps import report_of
 from daemon_fixtures import lasting_daemon
 from jax._src import compiler
 from jax._src import config as jax_config
+from jax._src import distributed
 from jax._src.lib import xla_client
 from lease_client import wait_for_waiters
 from patience import PATIENCE, wait_for
@@ -141,16 +142,20 @@ def test_a_compile_that_fails_raises_its_error_and_releases_waiting_processes(no
     assert changes(four[0], "compute", node.file, 5)[1] == MADE
 
 
-def test_a_killed_process_delays_no_other(node, four):
-    before, gate = node.compiled(), node.gate("killed")
-    [holder] = node.start({})
-    holder.tell("gated", node.file, 6, gate)
-    wait_for(lambda: node.compiled() == before + 1, "a compile that runs")
-    four[0].tell("compute", node.file, 6)
-    wait_for_waiters(node.daemon, 1)
-    holder.signal(signal.SIGKILL)
-    assert len(four[0].hear()) == 64
-    assert changes(four[1], "compute", node.file, 6)[1] == FOUND
+def test_a_killed_or_stopped_process_keeps_no_other_waiting(node, four):
+    before = node.compiled()
+    holders = node.start({}, {})
+    for number, holder, waiter in zip((6, 21), holders, four):
+        holder.tell("gated", node.file, number, node.gate(f"held{number}"))
+        wait_for(lambda: node.compiled() == before + 1, "a compile that runs")
+        before = node.compiled()
+        waiter.tell("compute", node.file, number)
+    wait_for_waiters(node.daemon, 2)
+    for holder, number in zip(holders, (signal.SIGKILL, signal.SIGSTOP)):
+        holder.signal(number)
+    for number, waiter in zip((6, 21), four):
+        assert len(waiter.hear()) == 64
+        assert changes(four[2], "compute", node.file, number)[1] == FOUND
 
 
 def test_threads_of_a_process_compile_a_function_once(node, four):
@@ -359,6 +364,23 @@ def test_nothing_is_kept_for_a_processor_for_which_nothing_can_be_loaded(monkeyp
     for _ in range(2):
         assert compile(made, None, [], None, (), "name", "key") is made
     assert report.snapshot()["not_cached"] == {"XLA does not load its executables for this processor": 1}
+
+
+def test_waits_in_a_job_of_several_processes_are_short(monkeypatch):
+    waits, made = [], types.SimpleNamespace(platform="gpu", serialize=lambda: b"executable")
+
+    class Client:
+        def lease(self, namespace, fields, *, timeout, **named):
+            waits.append(timeout)
+            raise OSError("no daemon")
+
+    monkeypatch.setattr(_hooks, "fields_of", lambda *given: {"key": "one"})
+    hooks = _hooks.JaxHooks("jax job", Settings(connect=Client, wait=1200.0), report_of("jax job"))
+    compile = hooks._stepping(lambda *given: made)
+    for client in (None, object()):
+        monkeypatch.setattr(distributed.global_state, "client", client)
+        assert compile(made, None, [], None, (), "name", "key") is made
+    assert waits == [1200.0, 60.0]
 
 
 def test_the_compilers_and_libraries_of_cuda_decide_a_compile_for_a_gpu(tmp_path, monkeypatch):

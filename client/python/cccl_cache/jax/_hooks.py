@@ -22,11 +22,16 @@ from .._plugin.switch import Patches
 from ._key import fields_of
 
 
+_WAIT_IN_A_JOB = 60.0  # seconds
+
+
 class JaxHooks:
     """Makes and undoes the change. For one thread at a time; compiles may run on any thread."""
 
     def __init__(self, namespace: str, settings: Settings, report: Report):
         self._steps = CompileSteps(namespace, settings, report)
+        # A compile may need the device, which may wait in a collective for another process of the job.
+        self._steps_in_a_job = CompileSteps(namespace, settings._replace(wait=min(settings.wait, _WAIT_IN_A_JOB)), report)
         self._patches = Patches()
         self._loads = True  # whether XLA loads here what it serializes for the processor
 
@@ -41,7 +46,7 @@ class JaxHooks:
         self._patches.undo()
 
     def _stepping(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        from jax._src import compilation_cache, compiler
+        from jax._src import compilation_cache, compiler, distributed
 
         # JAX itself does not cache host callbacks in releases in which this function asks for them.
         write_asks = "host_callbacks" in inspect.signature(compiler._cache_write).parameters
@@ -86,7 +91,8 @@ class JaxHooks:
                 seconds, found = milliseconds / 1000, serialized
                 return made
 
-            executable = self._steps.run(module_name, fields, compile, pack, load)
+            steps = self._steps if distributed.global_state.client is None else self._steps_in_a_job
+            executable = steps.run(module_name, fields, compile, pack, load)
             if found:  # JAX's own cache keeps what took longer than its threshold, for processes without the plug-in
                 asked = [host_callbacks] if write_asks else []
                 compiler._cache_write(cache_key, seconds, module_name, backend, _Serialized(found), *asked)

@@ -28,6 +28,7 @@ _ATTRIBUTES = [
     ("jax._src.lib", "_jax.LoadedExecutable.serialize"),
     ("jax._src.lib", "_jax.Client.deserialize_executable"),
     ("jax._src.lib", "_jax.CompileOnlyPyClient"),
+    ("jax._src.distributed", "global_state.client"),
     ("jax._src.config", "compilation_cache_check_contents.value"),
     ("jax._src.config", "remove_custom_partitioning_ptr_from_cache_key.value"),
 ]
