@@ -98,7 +98,8 @@ class Switch:
         self._variable = variable
         self._find = find
         self._module, self._find_unimported = module, find_unimported
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        self._finding = False
         self._hooks: Optional[Hooks] = None
         self._why_off: Optional[str] = "install() was not called"
 
@@ -106,14 +107,17 @@ class Switch:
         """Attaches the hooks that `make` returns for the release. If the plug-in must stay off, logs a warning and
         returns False."""
         with self._lock:
-            if self._hooks is not None:
-                return True
+            if self._hooks is not None or self._finding:  # an import by `find` may install the plug-in too
+                return self._hooks is not None
+            self._finding = True
             try:
                 release = self._find()
             except NotServed as reason:
                 self._why_off = str(reason)
                 self.report.logger.warning("%s is not cached: %s", self._serves, reason)
                 return False
+            finally:
+                self._finding = False
             hooks = make(release)
             hooks.attach()
             self._hooks, self._why_off = hooks, None
