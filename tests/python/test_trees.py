@@ -68,6 +68,32 @@ def test_links_and_pipes_are_not_packed(tree):
         pack_tree(str(tree))
 
 
+def test_as_many_files_are_packed_as_can_be_unpacked(tmp_path):
+    (tmp_path / "tree").mkdir()
+    for number in range(10_000):
+        (tmp_path / f"tree/{number}").touch()
+    unpack_tree(pack_tree(str(tmp_path / "tree")), str(tmp_path / "again"))
+    (tmp_path / "tree/one more").touch()
+    with pytest.raises(ValueError, match="10,000 files"):
+        pack_tree(str(tmp_path / "tree"))
+
+
+def test_paths_are_packed_that_can_be_unpacked(tmp_path):
+    place = tmp_path / "tree" / "/".join(["n" * 200] * 5)  # 1,004 characters
+    place.mkdir(parents=True)
+    (place / ("n" * 19)).touch()
+    unpack_tree(pack_tree(str(tmp_path / "tree")), str(tmp_path / "again"))
+    (place / ("n" * 20)).touch()
+    with pytest.raises(ValueError, match="1,024 characters"):
+        pack_tree(str(tmp_path / "tree"))
+
+
+def test_directories_that_are_too_deep_are_not_packed(tmp_path):
+    (tmp_path / "tree" / "/".join("n" * 600)).mkdir(parents=True)
+    with pytest.raises(ValueError, match="1,024 characters"):
+        pack_tree(str(tmp_path / "tree"))
+
+
 @pytest.mark.parametrize("name, kind, changes", [
     ("../out", tarfile.REGTYPE, {}), ("a/../../out", tarfile.REGTYPE, {}), ("/out", tarfile.REGTYPE, {}),
     ("./out", tarfile.REGTYPE, {}), ("a//out", tarfile.REGTYPE, {}), ("..", tarfile.REGTYPE, {}), ("", tarfile.REGTYPE, {}),
@@ -98,6 +124,14 @@ def test_a_size_beyond_the_value_makes_nothing(tmp_path):
     value[148:156] = b"%06o\0 " % sum(header)
     with pytest.raises(ValueError):
         unpack_tree(bytes(value), str(tmp_path / "tree"))
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("kind", [tarfile.XHDTYPE, tarfile.GNUTYPE_LONGNAME])
+def test_headers_in_a_chain_make_nothing(tmp_path, kind):
+    headers = archive(*(("a", kind, b"", {}) for _ in range(2000)))
+    with pytest.raises(ValueError):
+        unpack_tree(headers, str(tmp_path / "tree"))
     assert os.listdir(tmp_path) == []
 
 

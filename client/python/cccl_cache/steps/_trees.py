@@ -32,13 +32,16 @@ def pack_tree(directory: str) -> bytes:
     Raises
     ------
     ValueError
-        The directory has something that is no regular file or directory, such as a link.
+        The directory has something that is no regular file or directory, such as a link; a path of more than 1,024
+        characters; or more than 10,000 files.
     OSError
         A file can't be read.
     """
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive:
-        for name, path in _files(directory, ""):
+        for number, (name, path) in enumerate(_files(directory, "")):
+            if number >= _MOST_FILES:
+                raise ValueError(f"{directory} has more than {_MOST_FILES:,} files")
             with open(path, "rb") as file:
                 data = file.read()
                 member = tarfile.TarInfo(name)
@@ -62,8 +65,8 @@ def unpack_tree(value: bytes, directory: str, *, staging: Optional[str] = None) 
     Raises
     ------
     ValueError
-        The value is no such archive: it has a link or a device, a path that leaves the directory, a path twice, or more
-        than 10,000 files.
+        The value is no such archive: it has a link or a device, a path that leaves the directory, a path twice, a path of
+        more than 1,024 characters, or more than 10,000 files.
     FileExistsError
         The directory exists.
     OSError
@@ -94,6 +97,8 @@ def _files(directory: str, name: str) -> Iterator[tuple[str, str]]:
     with os.scandir(directory) as found:
         entries = sorted(found, key=lambda entry: entry.name)
     for entry in entries:
+        if len(name) + len(entry.name) > _LONGEST_NAME:
+            raise ValueError(f"{entry.path} has more than {_LONGEST_NAME:,} characters below the directory")
         if entry.is_dir(follow_symlinks=False):
             yield from _files(entry.path, f"{name}{entry.name}/")
         elif entry.is_file(follow_symlinks=False):
@@ -120,7 +125,7 @@ def _members(value: bytes) -> Iterator[tuple[tarfile.TarInfo, bytes]]:
                 if len(data) != member.size:
                     raise ValueError(f"the tree has {member.name!r} incomplete")
                 yield member, data
-    except (tarfile.TarError, UnicodeError, OverflowError, MemoryError) as error:
+    except (tarfile.TarError, UnicodeError, OverflowError, MemoryError, RecursionError) as error:
         raise ValueError(f"the tree is damaged: {error}") from None
 
 
