@@ -6,10 +6,12 @@
 XLA, or the error's name.
 "gated FILE NUMBER GATE": the same, but the compile waits for a line from this FIFO, and fails if it is "fail".
 "damaged FILE NUMBER": deposits a damaged executable. "unpacked FILE NUMBER GATE": as "gated", but it can't be packed.
-"threads FILE NUMBER": the results of four threads that compile at once. "processors FILE NUMBER": as "compute", as a process
-that may use 99 processors. "with NAME VALUE FILE
+"threads FILE NUMBER": the results of four threads that compile at once. "processors FILE NUMBER": as "compute", while the process
+may use 99 processors. "with NAME VALUE FILE
 NUMBER": as "compute", with this environment variable. "callback NUMBER": calls Python from a compiled function. "partitioned
-NUMBER": partitions with Python. "serialized FILE NUMBER": the result of an executable that the program has serialized.
+NUMBER": partitions with Python. "serialized FILE NUMBER PATH": writes the serialized executable, after its compile has imported what serializes it. "loaded PATH":
+the result of such an executable. "readdressed FILE NUMBER OTHER": see
+the function.
 "join ADDRESS RANK": makes this the process RANK of a job of two. "sum FILE NUMBER": computes over the devices of both.
 "status": the counts of the plug-in.
 
@@ -17,11 +19,13 @@ Each compile appends a line to $COMPILED.
 """
 
 import concurrent.futures
+import gc
 import hashlib
 import importlib.util
 import json
 import os
 import pathlib
+import pickle
 import sys
 import threading
 
@@ -32,6 +36,7 @@ import jax  # noqa: E402
 import numpy  # noqa: E402
 from cccl_cache.steps import Step  # noqa: E402
 from jax._src import compiler  # noqa: E402
+from jax._src.lib import xla_client  # noqa: E402
 from jax.experimental.custom_partitioning import custom_partitioning  # noqa: E402
 from jax.sharding import NamedSharding, PartitionSpec  # noqa: E402
 
@@ -155,12 +160,38 @@ def partitioned(number):
     return numpy.asarray(jax.jit(function)(jax.device_put(numpy.ones(2, "f"), everywhere))).tolist()
 
 
-def serialized(file, number):
+def compiled(file, number):
+    return jitted(file, number).lower(numpy.full((4, 4), 0.1, "f")).compile()
+
+
+def serialized(file, number, path):
+    made = compiled(file, number)
+    assert "jax.experimental.serialize_executable" not in sys.modules
     from jax.experimental import serialize_executable
 
-    x = numpy.full((4, 4), 0.1, "f")
-    packed = serialize_executable.serialize(jitted(file, number).lower(x).compile())
-    return digest(serialize_executable.deserialize_and_load(*packed, execution_devices=jax.devices()[:1])(x))
+    pathlib.Path(path).write_bytes(pickle.dumps(serialize_executable.serialize(made)))
+    return digest(made(numpy.full((4, 4), 0.1, "f")))
+
+
+def loaded(path):
+    from jax.experimental import serialize_executable
+
+    packed = pickle.loads(pathlib.Path(path).read_bytes())
+    function = serialize_executable.deserialize_and_load(*packed, execution_devices=jax.devices()[:1])
+    return digest(function(numpy.full((4, 4), 0.1, "f")))
+
+
+def readdressed(file, number, other):
+    """Returns whether an executable that another way has made is not mistaken for a dead one that was found."""
+    dead = compiled(file, number).runtime_executable()
+    client, serialized, address = dead.client, dead.serialize(), id(dead)
+    own = compiled(file, other).runtime_executable().serialize()
+    devices, options = xla_client.DeviceList(tuple(jax.devices()[:1])), xla_client.CompileOptions()
+    del dead
+    jax.clear_caches()
+    gc.collect()
+    made = [client.deserialize_executable(own, devices, options) for _ in range(64)]
+    return [address in map(id, made), any(each.serialize() == serialized for each in made)]
 
 
 def join(address, rank):
@@ -184,7 +215,8 @@ def status():
 
 
 COMMANDS = {"compute": compute, "gated": gated, "damaged": damaged, "unpacked": unpacked, "threads": threads, "processors": processors,
-            "with": with_variable, "serialized": serialized, "callback": callback, "partitioned": partitioned, "join": join, "sum": sum, "status": status}
+            "with": with_variable, "serialized": serialized, "loaded": loaded, "readdressed": readdressed, "callback": callback, "partitioned": partitioned,
+            "join": join, "sum": sum, "status": status}
 print(json.dumps("ready"), file=answers, flush=True)
 for line in sys.stdin:
     command, *given = line.split()

@@ -187,40 +187,42 @@ def test_other_options_are_another_compile(node, four, option):
 
 def test_another_number_of_processors_is_another_compile(node, four):
     made = four[0].ask("compute", node.file, 11)
-    assert changes(four[0], "processors", node.file, 11) == (made, MADE)
+    [other] = node.start({})
+    assert changes(other, "processors", node.file, 11) == (made, MADE)
+    assert changes(four[0], "processors", node.file, 11) == (made, FOUND)  # XLA's pool keeps the size that it had
+    other.end()
 
 
 def test_other_variables_flags_and_named_files_are_another_compile(node, four):
     made = four[0].ask("compute", node.file, 12)
     named = node.directory / "denylist"
     naming = ("XLA_FLAGS", f"--xla_gpu_algorithm_denylist_path={named}")
-    for variable, contents in ((("PJRT_NPROC", 1), ""), (("XLA_FLAGS", "--xla_cpu_enable_fast_math=true"), ""),
+    for variable, contents in ((("PJRT_NPROC", 1), ""), (("NPROC", 1), ""), (("XLA_FLAGS", "--xla_cpu_enable_fast_math=true"), ""),
                                (naming, "one"), (naming, "other")):
         named.write_text(contents)
         assert changes(four[0], "with", *variable, node.file, 12) == (made, MADE), variable
         assert changes(four[1], "with", *variable, node.file, 12) == (made, FOUND), variable
 
 
-def test_another_build_of_jaxlib_is_another_compile(node, four):
+def test_another_library_of_jaxlib_is_another_compile(node, four):
     made = four[0].ask("compute", node.file, 13)
     first, *others = os.environ["PYTHONPATH"].split(":")
-    paths = []
-    for name, line in (("same", "jaxlib-1.dist-info/INSTALLER,sha256=x,1\njaxlib/x.pyc,,\n"), ("other", "jaxlib/x.so,sha256=x,1\n")):
-        packages = node.directory / name
-        packages.mkdir()
-        for entry in pathlib.Path(first).iterdir():
-            if entry.match("jaxlib-*.dist-info"):
-                shutil.copytree(entry, packages / entry.name)
-                with open(packages / entry.name / "RECORD", "a") as record:
-                    record.write(line)
-            else:
-                (packages / entry.name).symlink_to(entry)
-        paths.append({"PYTHONPATH": ":".join([str(packages), *others])})
-    same, other = node.start(*paths)
-    assert changes(same, "compute", node.file, 13) == (made, FOUND)
-    assert changes(other, "compute", node.file, 13) == (made, MADE)
-    same.end()
-    other.end()
+    packages = node.directory / "packages"
+    for directory in (pathlib.Path(first), pathlib.Path(first) / "jaxlib"):
+        copy = packages / directory.relative_to(first)
+        copy.unlink(missing_ok=True)
+        copy.mkdir()
+        for entry in directory.iterdir():
+            (copy / entry.name).symlink_to(entry)
+    library, patched = packages / "jaxlib/libjax_common.so", packages / "patched"
+    shutil.copyfile(library, patched)
+    os.replace(patched, library)
+    for outcome in (FOUND, MADE):
+        [process] = node.start({"PYTHONPATH": ":".join([str(packages), *others])})
+        assert changes(process, "compute", node.file, 13) == (made, outcome)
+        process.end()
+        with open(library, "ab") as changed:  # the wheel's RECORD stays as it is
+            changed.write(b"patched")
 
 
 @pytest.mark.parametrize("command, reason", [(("callback", 3), "host callbacks"), (("partitioned", 3), "custom partitioning")])
@@ -234,12 +236,20 @@ def test_a_process_that_wants_more_than_the_executable_makes_its_own(node, four)
     made = four[0].ask("compute", node.file, 14)
     assert changes(four[0], "with", "XLA_FLAGS", f"--xla_dump_to={node.directory}", node.file, 14) == (made, {})
     assert "files of the compile are kept" in four[0].ask("status")["not_cached"]
-    off, serializing = node.start({"JAX_ENABLE_COMPILATION_CACHE": "0"}, {})
+    [off] = node.start({"JAX_ENABLE_COMPILATION_CACHE": "0"})
     assert changes(off, "compute", node.file, 14) == (made, {})
-    assert changes(serializing, "serialized", node.file, 14) == (made, {})
-    assert "the program serializes executables" in serializing.ask("status")["not_cached"]
     off.end()
-    serializing.end()
+
+
+def test_a_found_executable_is_serialized_as_it_was_found(node, four):
+    made = four[0].ask("serialized", node.file, 22, node.directory / "made")
+    assert changes(four[1], "serialized", node.file, 22, node.directory / "found") == (made, FOUND)
+    assert [four[2].ask("loaded", node.directory / name) for name in ("made", "found")] == [made] * 2
+
+
+def test_an_executable_at_the_address_of_a_dead_one_is_serialized_as_its_own(node, four):
+    for process, outcome in ((four[2], {"made": 2, "published": 2}), (four[3], {"hits": 2})):
+        assert changes(process, "readdressed", node.file, 23, 24) == ([True, False], outcome)
 
 
 def test_jaxs_own_directory_is_asked_first_and_filled_by_hits(node, four):
@@ -366,6 +376,26 @@ def test_nothing_is_kept_for_a_processor_for_which_nothing_can_be_loaded(monkeyp
     assert report.snapshot()["not_cached"] == {"XLA does not load its executables for this processor": 1}
 
 
+def test_one_executable_of_a_process_is_loaded_for_a_check_and_others_are_kept_meanwhile(monkeypatch):
+    loads = []
+
+    class Loadable:
+        platform = "cpu"
+        serialize = staticmethod(lambda: b"executable")
+
+        def deserialize_executable(self, *given):
+            loads.append(given)
+            if len(loads) == 1:
+                compile(made, None, [], None, (), "meanwhile", "key")
+
+    monkeypatch.setattr(_hooks, "fields_of", lambda *given: {"key": "one"})
+    report, made = report_of("jax loadable"), Loadable()
+    compile = _hooks.JaxHooks("jax loadable", Settings(connect=lambda: None), report)._stepping(lambda *given: made)
+    for _ in range(2):
+        assert compile(made, None, [], None, (), "name", "key") is made
+    assert len(loads) == 2 and not report.snapshot()["not_cached"]
+
+
 def test_waits_in_a_job_of_several_processes_are_short(monkeypatch):
     waits, made = [], types.SimpleNamespace(platform="gpu", serialize=lambda: b"executable")
 
@@ -386,27 +416,50 @@ def test_waits_in_a_job_of_several_processes_are_short(monkeypatch):
 def test_the_compilers_and_libraries_of_cuda_decide_a_compile_for_a_gpu(tmp_path, monkeypatch):
     versions = types.SimpleNamespace(**{f"{name}_get_version": lambda: 1 for name in _key._VERSIONS})
     monkeypatch.setitem(sys.modules, "jax_cuda13_plugin._versions", versions)
-    options = xla_client.CompileOptions()
-    seen = []
+    monkeypatch.setattr(_key, "loaded_copies", lambda name: [str(tmp_path / name)])
+    seen, directories = [], []
 
     def differs():
-        seen.append(_key._platform("gpu", options))
+        _key._digests.cache_clear()  # as in another process
+        seen.append(_key._platform("gpu", directories))
         return seen[-1] not in seen[:-1]
 
     def write(path, contents):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(contents)
 
+    for name in ("libjax_common.so", "xla_cuda_plugin.so"):
+        write(tmp_path / name, "a")
     assert differs() and not differs()
     monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=os.pathsep)
     for root in ("one", "other"):
-        options.executable_build_options.debug_options.xla_gpu_cuda_data_dir = str(tmp_path / root)
+        directories[:] = [str(tmp_path / root)]
         write(tmp_path / root / "bin/ptxas", "a")
         assert differs() == (root == "one")
-    for path in ("other/bin/ptxas", "other/nvvm/libdevice/libdevice.10.bc", "other/lib64/libnvJitLink.so.13", "bin/nvlink"):
+    for path in ("other/bin/ptxas", "other/nvvm/libdevice/libdevice.10.bc", "other/lib64/libnvJitLink.so.13", "bin/nvlink",
+                 "libjax_common.so", "xla_cuda_plugin.so"):
         write(tmp_path / path, f"the contents of {path}")
         assert differs(), path
     versions.cudnn_get_version = lambda: 2
     assert differs()
     with pytest.raises(Refused, match="the platform tpu"):
-        _key._platform("tpu", options)
+        _key._platform("tpu", directories)
+
+
+def test_the_compilers_of_cuda_are_read_once_in_a_process(tmp_path, monkeypatch):
+    versions = types.SimpleNamespace(**{f"{name}_get_version": lambda: 1 for name in _key._VERSIONS})
+    monkeypatch.setitem(sys.modules, "jax_cuda13_plugin._versions", versions)
+    monkeypatch.setattr(_key, "loaded_copies", lambda name: [])
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/ptxas").write_text("a")
+    (tmp_path / "include").mkdir()
+    options = xla_client.CompileOptions()
+    options.env_option_overrides = [(_key._DATA_DIRECTORY, str(tmp_path))]
+    read = []
+    monkeypatch.setattr(_key, "contents", lambda path: read.append(path) or "digest")
+    directories = _key._data_directories(options, _key._flags(options))
+    for _ in range(2):
+        _key._platform("gpu", directories)
+    assert read.count(str(tmp_path / "bin/ptxas")) == 1
+    monkeypatch.setattr(_key, "contents", lambda path: pytest.fail(path))
+    assert _key._files(_key._flags(options)) == ()

@@ -12,15 +12,15 @@ from __future__ import annotations
 import functools
 import inspect
 import time
-from typing import Any, Callable
+from typing import Any, Callable, Optional
 
 from .._plugin.canonical import Refused
 from .._plugin.compile_steps import CompileSteps
 from .._plugin.leases import Settings
 from .._plugin.report import Report
 from .._plugin.switch import Patches
+from ._found import FOUND, serialized_of
 from ._key import fields_of
-
 
 _WAIT_IN_A_JOB = 60.0  # seconds
 
@@ -33,12 +33,14 @@ class JaxHooks:
         # A compile may need the device, which may wait in a collective for another process of the job.
         self._steps_in_a_job = CompileSteps(namespace, settings._replace(wait=min(settings.wait, _WAIT_IN_A_JOB)), report)
         self._patches = Patches()
-        self._loads = True  # whether XLA loads here what it serializes for the processor
+        # Whether XLA loads here what it serializes for the processor; None if this is not known yet.
+        self._loads: Optional[bool] = None
 
     def attach(self) -> None:
         """Changes the package. Does not affect earlier results."""
         from jax._src import compiler
 
+        FOUND.attach()
         self._patches.replace(compiler, "_compile_and_write_cache", self._stepping(compiler._compile_and_write_cache))
 
     def detach(self) -> None:
@@ -54,11 +56,11 @@ class JaxHooks:
         @functools.wraps(original)
         def _compile_and_write_cache(backend: Any, computation: Any, executable_devices: Any, compile_options: Any,
                                      host_callbacks: Any, module_name: str, cache_key: str) -> Any:
-            seconds, found = 0.0, b""
+            seconds, found = 0.0, False
             for_processor = backend.platform == "cpu"
 
             def fields() -> dict[str, Any]:
-                if for_processor and not self._loads:
+                if for_processor and self._loads is False:
                     raise Refused("XLA does not load its executables for this processor")
                 return fields_of(backend, computation, list(executable_devices), compile_options,
                                  bool(host_callbacks) and write_asks)
@@ -76,36 +78,29 @@ class JaxHooks:
 
             def pack(made: Any) -> bytes:
                 serialized = made.serialize()
-                if for_processor:
-                    self._loads = False
-                    deserialize(serialized)
+                if for_processor and self._loads is None:
+                    try:
+                        deserialize(serialized)
+                    except Exception:
+                        self._loads = False
+                        raise
                     self._loads = True
                 entry = compilation_cache.combine_executable_and_time(serialized, int(seconds * 1000))
                 return bytes(compilation_cache.compress_executable(entry))
 
             def load(value: bytes) -> Any:
                 nonlocal seconds, found
-                entry = compilation_cache.decompress_executable(value)
-                serialized, milliseconds = compilation_cache.extract_executable_and_time(entry)
+                serialized, milliseconds = serialized_of(value)
                 made = deserialize(serialized)
-                seconds, found = milliseconds / 1000, serialized
+                FOUND.add(made, value)
+                seconds, found = milliseconds / 1000, True
                 return made
 
             steps = self._steps if distributed.global_state.client is None else self._steps_in_a_job
             executable = steps.run(module_name, fields, compile, pack, load)
             if found:  # JAX's own cache keeps what took longer than its threshold, for processes without the plug-in
                 asked = [host_callbacks] if write_asks else []
-                compiler._cache_write(cache_key, seconds, module_name, backend, _Serialized(found), *asked)
+                compiler._cache_write(cache_key, seconds, module_name, backend, executable, *asked)
             return executable
 
         return _compile_and_write_cache
-
-
-class _Serialized:
-    """Stands for an executable that is written into JAX's own cache. XLA serializes some loaded executables incompletely."""
-
-    def __init__(self, serialized: bytes) -> None:
-        self._serialized = serialized
-
-    def serialize(self) -> bytes:
-        return self._serialized

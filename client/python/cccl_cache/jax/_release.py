@@ -27,6 +27,7 @@ _FUNCTIONS = {
 _ATTRIBUTES = [
     ("jax._src.lib", "_jax.LoadedExecutable.serialize"),
     ("jax._src.lib", "_jax.Client.deserialize_executable"),
+    ("jax._src.lib", "_jax.Client.serialize_executable"),
     ("jax._src.lib", "_jax.CompileOnlyPyClient"),
     ("jax._src.distributed", "global_state.client"),
     ("jax._src.config", "compilation_cache_check_contents.value"),
@@ -51,4 +52,7 @@ def _difference() -> str:
             if not hasattr(found, part):
                 return f"{module} has no {name}"
             found = getattr(found, part)
+    package = importlib.import_module("jax._src.lib")._jax
+    for changed, name in ((package.Client, "serialize_executable"), (package.LoadedExecutable, "serialize")):
+        setattr(changed, name, getattr(changed, name))  # raises an error if the class can't be changed
     return ""
