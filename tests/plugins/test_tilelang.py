@@ -234,6 +234,24 @@ def test_other_variables_are_another_compile(node, four, number, name, value):
     assert changes(four[2], "compile", node.file, number)[1] == FOUND
 
 
+def test_an_edited_header_that_the_compiler_finds_is_another_compile_of_the_same_process(node, four):
+    folder = node.directory / "found"
+    folder.mkdir()
+    header = folder / "found.h"
+    header.write_text("// first\n")
+    for process in four[:2]:
+        process.ask("set", "CPATH", folder)
+    assert [changes(process, "compile", node.file, 34)[1] for process in four[:2]] == [MADE, FOUND]
+    header.write_text("// edited\n")
+    assert [changes(process, "compile", node.file, 35)[1] for process in four[:2]] == [MADE, FOUND]
+    header.write_text("// first\n")
+    four[2].ask("set", "CPATH", folder)
+    outcome = changes(four[2], "compile", node.file, 35)[1]
+    for process in four[:3]:
+        process.ask("set", "CPATH")
+    assert outcome == MADE
+
+
 def test_other_options_are_another_compile(node, four):
     four[0].ask("compile", node.file, 14)
     for option in ("tl.enable_fast_math=true", "tl.disable_safe_memory_legalize=true", "flag=-DOTHER",

@@ -99,14 +99,7 @@ def _compiler(program: str, *host: str) -> Description:
     found = compiler(path, host) if path else None
     if found is None:
         raise Refused(f"the compiler {program}")
-    return _contents(found.version, tuple(map(contents, found.files)), found.includes)
-
-
-@functools.lru_cache(maxsize=8)
-def _contents(version: str, files: Description, includes: tuple[str, ...]) -> Description:
-    """Returns the description of a compiler. Its headers are read once while its files are the same: a system has
-    thousands of them."""
-    return version, files, contents_of_all(filter(os.path.isdir, includes))
+    return found.version, tuple(map(contents, found.files)), contents_of_all(filter(os.path.isdir, found.includes))
 
 
 def _refuse_others(request: Request, packages: Packages) -> None:
