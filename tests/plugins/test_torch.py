@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch.compile makes a graph once per node, and never finds one of other inputs."""
 
+import base64
+import importlib
 import os
 import pathlib
 import re
@@ -9,9 +11,15 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 
 import pytest
 from asked_process import AskedProcess
+from cccl_cache._plugin.canonical import Refused
+from cccl_cache._plugin.leases import LEASE_LIMIT, Settings
+from cccl_cache.steps._steps import report_of
+from cccl_cache.torch import _key
+from cccl_cache.torch._hooks import TorchHooks
 from daemon_fixtures import lasting_daemon
 from lease_client import wait_for_waiters
 from patience import PATIENCE, wait_for
@@ -95,8 +103,7 @@ def four(node):
 
 @pytest.fixture(scope="module")
 def later(node, four):
-    """A process without the plug-in, with another compiler at the same place."""
-    node.compiler.write_text(node.compiler.read_text() + "# another\n")
+    """A process without the plug-in."""
     return node.start(CCCL_CACHE_TORCH="0")[0]
 
 
@@ -120,6 +127,8 @@ def test_a_later_process_finds_the_step_and_compiles_libraries_again_for_another
     assert uncached[1] == (2, 2) and later.ask("hooked") == [False] * 4 and not later.ask("status")["on"]
     assert node.compiles(four[0], "train", node.file, 4) == (uncached[0], (2, 2))
     assert later.ask("install") and later.ask("hooked") == [True] * 4
+    assert node.compiles(later, "train", node.file, 4) == (uncached[0], (0, 0))
+    node.compiler.write_text(node.compiler.read_text() + "# another\n")  # at the same place
     assert node.compiles(later, "train", node.file, 4) == (uncached[0], (0, 2))
     assert node.compiles(later, "train", node.file, 4) == (uncached[0], (0, 0))
 
@@ -180,17 +189,100 @@ def test_another_assembler_is_another_compile(node, four):
     for name in ("one", "other"):
         assembler = node.directory / f"ptxas-{name}"
         assembler.write_text(name)
-        four[3].ask("assembler", assembler)
+        four[3].ask("variable", "TRITON_PTXAS_PATH", assembler)
         assert node.compiles(four[3], "infer", node.file, 14)[1] == (1, 0), name
         assert node.compiles(four[3], "infer", node.file, 14)[1] == (0, 0), name
-    four[3].ask("assembler", "none")
+    four[3].ask("variable", "TRITON_PTXAS_PATH", "none")
     assert node.compiles(four[3], "infer", node.file, 14)[1] == (0, 0)
+
+
+def test_the_assembler_that_inductor_names_counts_from_the_start(tmp_path, monkeypatch):
+    own, other = tmp_path / "torch/bin/ptxas", tmp_path / "ptxas"
+    own.parent.mkdir(parents=True)
+    (tmp_path / "torch/__init__.py").touch()
+    for file in (own, other):
+        file.write_text(str(file))
+        file.chmod(0o755)
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delenv("TRITON_PTXAS_PATH", raising=False)
+    before = _key.assemblers(), _key.triton_settings()
+    monkeypatch.setenv("TRITON_PTXAS_PATH", str(own))
+    assert (_key.assemblers(), _key.triton_settings()) == before
+    monkeypatch.setenv("TRITON_PTXAS_PATH", str(other))
+    assert _key.assemblers() != before[0]
+
+
+@pytest.mark.parametrize("name", ["TRITON_OVERRIDE_ARCH", "PTXAS_OPTIONS"])
+def test_another_variable_of_triton_is_another_compile(node, four, name):
+    assert node.compiles(four[0], "infer", node.file, 18)[1] in ((1, 1), (0, 0))
+    four[3].ask("variable", name, "one")
+    assert node.compiles(four[3], "infer", node.file, 18)[1] == (1, 0)
+    assert node.compiles(four[3], "infer", node.file, 18)[1] == (0, 0)
+    four[3].ask("variable", name, "none")
+    assert node.compiles(four[3], "infer", node.file, 18)[1] == (0, 0)
+
+
+def test_variables_of_tritons_caches_and_messages_do_not_count(monkeypatch):
+    before = _key.triton_settings()
+    for name in ("TRITON_CACHE_DIR", "TRITON_HOME", "TRITON_PRINT_AUTOTUNING", "MLIR_ENABLE_DUMP"):
+        monkeypatch.setenv(name, "1")
+    assert _key.triton_settings() == before
+
+
+def test_settings_of_triton_by_the_program_decide_a_compile(monkeypatch):
+    knobs = importlib.import_module("triton.knobs")
+    before = _key.triton_settings()
+    for group, name, value in (("runtime", "debug", True), ("language", "fp32_default", "ieee"),
+                               ("nvidia", "disable_ptxas_opt", True)):
+        with getattr(knobs, group).scope():
+            setattr(getattr(knobs, group), name, value)
+            assert _key.triton_settings() != before, name
+        assert _key.triton_settings() == before
+    with knobs.runtime.scope():
+        knobs.runtime.jit_post_compile_hook = print
+        assert _key.triton_settings() == before
+        knobs.runtime.add_stages_inspection_hook = print
+        with pytest.raises(Refused, match="triton.knobs.runtime.add_stages_inspection_hook is set"):
+            _key.triton_settings()
+    monkeypatch.setenv("TRITON_KERNEL_OVERRIDE", "1")
+    with pytest.raises(Refused, match="kernels are replaced by files"):
+        _key.triton_settings()
+
+
+def test_the_assembler_of_a_host_compiler_is_a_part_of_it(tmp_path):
+    compiler, assembler = tmp_path / "g++", tmp_path / "as"
+    compiler.write_text(f'#!/bin/sh\nexec g++ -B {tmp_path} "$@"\n')
+    described = []
+    for text in ("one", "other"):
+        assembler.write_text(f"#!/bin/sh\n# {text}\nexec as \"$@\"\n")
+        for file in (compiler, assembler):
+            file.chmod(0o755)
+        described.append(_key.host_compiler(str(compiler)))
+        assert described[-1] == _key.host_compiler(str(compiler))
+    assert described[0] != described[1]
 
 
 def test_a_graph_with_guards_of_other_shapes_is_replaced(node, four):
     file = node.file_with("guarded", ("torch.tanh(x)", "torch.tanh(x) * (1 if x.shape[0] > 100 else 1)"))
     for process, size, compiled in ((0, 8, 1), (1, 8, 0), (1, 200, 1), (2, 200, 0), (2, 8, 1)):
         assert node.compiles(four[process], "shapes", file, 15, size)[1][0] == compiled, (process, size)
+
+
+def test_a_process_replaces_a_graph_once(node, four):
+    file = node.file_with("once", ("torch.tanh(x)", "torch.cos(x) * (1 if x.shape[0] > 100 else 1)"))
+    for process, size, compiled in ((0, 8, 1), (1, 200, 1), (0, 8, 1), (1, 200, 1), (2, 8, 0)):
+        assert node.compiles(four[process], "shapes", file, 19, size)[1][0] == compiled, (process, size)
+
+
+def test_a_graph_that_is_put_late_waits_for_no_other_maker(monkeypatch, tmp_path):
+    monkeypatch.setenv("CCCL_CACHE_SOCKET", str(tmp_path / "none"))
+    hooks = TorchHooks("late", Settings(wait=LEASE_LIMIT), report_of("late"))
+    put = threading.Thread(target=hooks._graphs.put, args=("key", {"data": base64.b64encode(b"value")}), daemon=True)
+    with hooks._alone.get(hooks._graphs._fields("key")):
+        put.start()
+        put.join(PATIENCE)
+        assert not put.is_alive()
 
 
 @pytest.mark.parametrize("name, value, default", [

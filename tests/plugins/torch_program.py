@@ -6,7 +6,7 @@
 "train FILE NUMBER": the same with the sum of the gradient. "gated FILE NUMBER GATE": as "infer", but the compile waits for a
 line from this FIFO, and fails if it is "fail". "shapes FILE NUMBER SIZE...": as "infer", for these sizes with dynamic shapes.
 "child FILE NUMBER GATE": starts a child that does "gated", and returns its id; with "exit" from the FIFO, it ends there.
-"set MODULE NAME VALUE": sets an option. "assembler PATH|none": sets Triton's variable. "backend FILE NUMBER": as "infer" with a
+"set MODULE NAME VALUE": sets an option. "variable NAME VALUE|none": sets a variable. "backend FILE NUMBER": as "infer" with a
 remote cache of the program; returns what that was asked. "status": the plug-in's counts. "install", "uninstall": turn the
 plug-in on and off. "hooked": whether functions of torch are changed. "without MODULE NAME": why the plug-in is off without it.
 
@@ -113,10 +113,10 @@ def set_option(module, name, value):
     setattr(importlib.import_module(module), name, json.loads(value))
 
 
-def assembler(path):
-    os.environ.pop("TRITON_PTXAS_PATH", None)
-    if path != "none":
-        os.environ["TRITON_PTXAS_PATH"] = path
+def variable(name, value):
+    os.environ.pop(name, None)
+    if value != "none":
+        os.environ[name] = value
 
 
 def backend(file, number):
@@ -174,7 +174,7 @@ def without(module, name):
 
 
 COMMANDS = {"infer": infer, "train": train, "gated": gated, "shapes": shapes, "child": child, "set": set_option,
-            "assembler": assembler, "backend": backend, "status": status, "install": install, "uninstall": uninstall,
+            "variable": variable, "backend": backend, "status": status, "install": install, "uninstall": uninstall,
             "hooked": hooked, "without": without}
 print(json.dumps("loaded by torch" if loaded_by_torch else "ready"), file=answers, flush=True)
 for line in sys.stdin:

@@ -22,6 +22,7 @@ from ._release import AOT_CACHE, AOT_ENTRY, AOT_USERS, BUILDER, CODE, COMPILER
 from ._remote import Compile, Remote, current
 
 _RANKS_WAIT = 120.0  # seconds. A rank that waits joins no collective of the others, whose timeouts are 10 minutes and more
+_BRIEFLY = 1.0  # seconds
 
 
 class TorchHooks:
@@ -33,7 +34,8 @@ class TorchHooks:
 
         self._alone, self._of_ranks = steps(settings.wait), steps(min(settings.wait, _RANKS_WAIT))
         self._libraries = CompileSteps(namespace, settings, report)
-        self._graphs, self._entries = Remote("graph", self._alone, report), Remote("entry", self._alone, report)
+        late = steps(min(settings.wait, _BRIEFLY))
+        self._graphs, self._entries = (Remote(kind, self._alone, late, report) for kind in ("graph", "entry"))
         self._report = report
         self._patches = Patches()
 

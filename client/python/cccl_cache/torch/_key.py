@@ -8,13 +8,13 @@ import functools
 import glob
 import importlib.util
 import os
-import shlex
+import re
 import shutil
-import subprocess
 import sys
-from typing import Optional
+from typing import Any, Optional
 
 from .._plugin.canonical import Refused
+from .._plugin.compilers import compiler
 from .._plugin.file_digests import file_digest
 
 # Lines of /proc/cpuinfo that decide which instructions the processor has, and what -march=native means.
@@ -22,6 +22,11 @@ _OF_PROCESSOR = {
     "vendor_id", "cpu family", "model", "stepping", "flags", "Features", "CPU implementer", "CPU architecture", "CPU variant", "CPU part"
 }
 _PTXAS = ("TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH")
+# Variables of Triton and of what it calls, but for those of caches and messages, which decide no code.
+_OF_TRITON = re.compile("TRITON_|PTXAS_|LLVM_|MLIR_|NVPTX_|AMDGCN_|DISABLE_(LLVM|MMA|PTXAS)_|USE_IR_LOC$|ALLOW_LHS_TMEM_")
+_NO_CODE = re.compile("_(DIR|HOME)$|CACHE|REDIS|PRINT|PROTON|DUMP|TIMING|REPRODUCER")
+_KNOBS = ("compilation", "runtime", "language", "nvidia", "amd")
+_WATCHERS = re.compile("listener$|(launch|kernel|jit)_")  # functions of programs that change no code
 _OF_COMPILER = (
     "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX", "SOURCE_DATE_EPOCH"
 )
@@ -35,8 +40,19 @@ def processor() -> tuple[str, ...]:
 
 
 def assemblers() -> tuple[str, ...]:
-    """Returns the digests of the assemblers that Triton may call. Its key has their versions at most."""
-    return _digests(tuple(os.environ.get(name, "") for name in _PTXAS))
+    """Returns the digests of the assemblers that Triton may call. Its key has their versions at most.
+
+    At the first kernel that it compiles, Inductor sets Triton's variable to torch's own one, if there is one. That counts from
+    the start, or the key of a graph would depend on whether those before it were found.
+    """
+    ptxas, blackwell = _PTXAS
+    return _digests((os.environ.get(ptxas, _own_assembler()), os.environ.get(blackwell, "")))
+
+
+def _own_assembler() -> str:
+    torch = importlib.util.find_spec("torch")
+    own = os.path.join(os.path.dirname(torch.origin or ""), "bin", "ptxas") if torch is not None else ""
+    return own if os.path.isfile(own) and os.access(own, os.X_OK) else ""
 
 
 @functools.lru_cache(maxsize=None)
@@ -47,19 +63,41 @@ def _digests(named: tuple[str, ...]) -> tuple[str, ...]:
     return (*(path and file_digest(path) for path in named), *(file_digest(path) for each in found for path in each))
 
 
+def triton_settings() -> tuple[tuple[str, Any], ...]:
+    """Returns the variables and settings of Triton that decide its code. A found graph has code, used without Triton's key.
+
+    Raises Refused for settings whose effect is not known.
+    """
+    named = {name: value for name, value in os.environ.items() if _OF_TRITON.match(name) and not _NO_CODE.search(name)
+             and name not in _PTXAS}
+    return tuple((name, file_digest(value) if type(value) is str and os.path.isfile(value) else value)
+                 for name, value in sorted({**named, **_set_by_program()}.items()))
+
+
+def _set_by_program() -> dict[str, Any]:
+    """Returns the settings that the program has given a value, by their names in `triton.knobs`."""
+    knobs = sys.modules.get("triton.knobs")
+    groups = {group: getattr(getattr(knobs, group, None), "__dict__", {}) for group in _KNOBS}
+    found = {f"{group}.{name}": value for group, given in groups.items() for name, value in given.items()
+             if value is not None and not _WATCHERS.match(name)}
+    for name, value in found.items():
+        if type(value) not in (bool, int, float, str):
+            raise Refused(f"triton.knobs.{name} is set")
+    if found.get("compilation.override") or os.environ.get("TRITON_KERNEL_OVERRIDE"):
+        raise Refused("kernels are replaced by files (TRITON_KERNEL_OVERRIDE)")
+    return found
+
+
 def host_compiler(name: str) -> tuple[Optional[str], ...]:
-    """Describes a compiler of host C++ with the environment that it reads."""
-    return (*_compiler(name), *(os.environ.get(each) for each in _OF_COMPILER))
+    """Describes a compiler of host C++ with its version, its files and the environment that it reads.
 
-
-@functools.lru_cache(maxsize=None)
-def _compiler(name: str) -> tuple[str, ...]:
-    words = shlex.split(name)  # torch accepts "ccache g++"
-    version = subprocess.run([*words, "--version"], check=True, capture_output=True, text=True, stdin=subprocess.DEVNULL).stdout
-    path = shutil.which(words[0])
-    if path is None:
-        raise Refused(f"the compiler {name} is not found")
-    return file_digest(os.path.realpath(path)), version
+    Raises Refused for a command of several words, such as "ccache g++", and for a program that is no compiler.
+    """
+    path = shutil.which(name)
+    found = compiler(path, ()) if path is not None else None
+    if found is None:
+        raise Refused(f"the compiler {name} is not known")
+    return found.version, *map(file_digest, found.files), *(os.environ.get(each) for each in _OF_COMPILER)
 
 
 def interpreter() -> str:

@@ -8,9 +8,10 @@ import base64
 from contextvars import ContextVar
 from typing import Any, Optional
 
+from .._plugin.canonical import Refused
 from .._plugin.report import Report
 from ..steps import Step, Steps
-from ._key import assemblers, interpreter, processor
+from ._key import assemblers, interpreter, processor, triton_settings
 
 
 class Compile:
@@ -31,17 +32,22 @@ class Remote:
     """A remote cache of torch, of one kind of entries. Raises no errors, for which torch would warn or stop.
 
     The lease of a graph lasts from `get` to `put`, or to the end of its compile. An entry of AOTAutograd has none: it is put
-    after the backward graph was compiled, thus after code of the program has run.
+    after the backward graph was compiled, thus after code of the program has run. `late` are the steps of what is put
+    without a lease. They wait briefly, as nobody waits for the value.
     """
 
-    def __init__(self, kind: str, steps: Steps, report: Report) -> None:
-        self._kind, self._steps, self._report = kind, steps, report
+    def __init__(self, kind: str, steps: Steps, late: Steps, report: Report) -> None:
+        self._kind, self._steps, self._late, self._report = kind, steps, late, report
         self._found: set[str] = set()  # one that is put again did not hold here: its guards are those of other shapes
+        self._replaced: set[str] = set()  # once each, or programs with other shapes would replace theirs without end
 
     def get(self, key: str) -> Optional[dict[str, bytes]]:
         """Returns the entry as torch has put it."""
         try:
             value = self._value(key)
+        except Refused as reason:
+            self._report.not_cached(self._kind, str(reason))
+            return None
         except Exception as error:
             self._report.error(self._kind, error)
             return None
@@ -51,15 +57,22 @@ class Remote:
         return {"data": base64.b64encode(value)}
 
     def put(self, key: str, entry: Any) -> None:
-        """Deposits an entry. It takes the place of one that was found and not used."""
+        """Deposits an entry. It takes the place of one that was found and not used, once."""
         try:
             value, step = base64.b64decode(entry["data"]), self._open_step()
             if step is not None and step.value is None:
                 step.put(value)
                 return
-            with self._steps.get(self._fields(key), replace=key in self._found) as step:
+            replace = key in self._found
+            if replace and key in self._replaced:
+                return
+            with self._late.get(self._fields(key), replace=replace) as step:
                 if step.value is None:
                     step.put(value)
+            if replace:
+                self._replaced.add(key)
+        except Refused as reason:
+            self._report.not_cached(self._kind, str(reason))
         except Exception as error:
             self._report.error(self._kind, error)
 
@@ -75,4 +88,5 @@ class Remote:
         return compile.step if compile is not None else None
 
     def _fields(self, key: str) -> dict[str, Any]:
-        return {"kind": self._kind, "key": key, "assemblers": assemblers(), "processor": processor(), "python": interpreter()}
+        return {"kind": self._kind, "key": key, "assemblers": assemblers(), "triton": triton_settings(),
+                "processor": processor(), "python": interpreter()}
