@@ -6,12 +6,12 @@
 XLA, or the error's name.
 "gated FILE NUMBER GATE": the same, but the compile waits for a line from this FIFO, and fails if it is "fail".
 "damaged FILE NUMBER": deposits a damaged executable. "unpacked FILE NUMBER GATE": as "gated", but it can't be packed.
-"threads FILE NUMBER": the results of four threads that compile at once. "processors FILE NUMBER": as "compute", while the process
-may use 99 processors. "with NAME VALUE FILE
-NUMBER": as "compute", with this environment variable. "callback NUMBER": calls Python from a compiled function. "partitioned
-NUMBER": partitions with Python. "serialized FILE NUMBER PATH": writes the serialized executable, after its compile has imported what serializes it. "loaded PATH":
-the result of such an executable. "readdressed FILE NUMBER OTHER": see
-the function.
+"threads FILE NUMBER": the results of four threads that compile at once.
+"processors FILE NUMBER COUNT": as "compute", while the process may use so many processors.
+"with NAME VALUE FILE NUMBER": as "compute", with this environment variable.
+"callback NUMBER": calls Python from a compiled function. "partitioned NUMBER": partitions with Python.
+"serialized FILE NUMBER PATH": compiles, then imports what serializes executables, and writes the executable to a file.
+"loaded PATH": the result of such an executable. "readdressed FILE NUMBER OTHER": see the function.
 "join ADDRESS RANK": makes this the process RANK of a job of two. "sum FILE NUMBER": computes over the devices of both.
 "status": the counts of the plug-in.
 
@@ -126,9 +126,9 @@ def threads(file, number):
         return sorted(set(pool.map(run, [jitted(file, number) for _ in range(4)])))
 
 
-def processors(file, number):
+def processors(file, number, count):
     allowed = os.sched_getaffinity
-    os.sched_getaffinity = lambda process: set(range(99))
+    os.sched_getaffinity = lambda process: set(range(int(count)))
     try:
         return compute(file, number)
     finally:
@@ -182,7 +182,7 @@ def loaded(path):
 
 
 def readdressed(file, number, other):
-    """Returns whether an executable that another way has made is not mistaken for a dead one that was found."""
+    """Returns whether a new executable has the address of a dead one, and whether one is serialized as the dead one was."""
     dead = compiled(file, number).runtime_executable()
     client, serialized, address = dead.client, dead.serialize(), id(dead)
     own = compiled(file, other).runtime_executable().serialize()
