@@ -165,6 +165,7 @@ void BuildBreakdown::Add(const DepositEvent& event) {
                                                     : kDepositBuilt];
   row.namespaces.Add(event);
   rows_.namespaces.Add(event);
+  rows_.exported.Add(event);
 }
 
 BuildBreakdown::Row& BuildBreakdown::RowOfAccount(Account account) {
@@ -221,7 +222,7 @@ std::vector<LabelledStatistic> BuildBreakdown::Take(std::optional<Account> only)
     if (!rows_.other_codegens.outcomes.empty()) {
       codegens.emplace_back(OfCodegen(kOthers, kOthers), rows_.other_codegens);
     }
-    namespaces = NamespacesOf(only);
+    namespaces = only ? NamespacesOf(only) : rows_.exported;
     hits = rows_.hits;
     queue = rows_.queue;
   }

@@ -95,6 +95,8 @@ class BuildBreakdown {
     std::map<Codegen, Row> codegens;
     Row other_codegens;
     NamespaceCounts namespaces;  ///< of all accounts
+    /// The same for metrics: clients choose namespaces, and each new label is a new series.
+    NamespaceCounts exported{NamespaceCounts::IfFull::kKeep};
     DurationHistogram hits;
     DurationHistogram queue;
   };

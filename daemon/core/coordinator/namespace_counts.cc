@@ -36,6 +36,7 @@ NamespaceUses& NamespaceCounts::RowOf(const std::string& label) {
   const std::string others(kOthers);
   if (rows_.contains(label) || label == others) return rows_[label];
   if (rows_.size() - rows_.count(others) == kMaxNamespaces) {
+    if (if_full_ == IfFull::kKeep) return rows_[others];
     auto least = rows_.end();
     for (auto row = rows_.begin(); row != rows_.end(); ++row) {
       if (row->first == others) continue;

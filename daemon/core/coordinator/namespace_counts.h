@@ -29,15 +29,21 @@ struct NamespaceUses {
 /// not printable ASCII, or needs an escape in a label, becomes a question mark.
 [[nodiscard]] std::string NamespaceLabel(std::string_view name_space);
 
-/// Counts requests for deposits by namespace. The number of rows is limited: a new namespace takes
-/// the place of the one with the fewest requests, whose counts move to the row kOthers. So a
-/// namespace that comes back counts from zero, and no request is lost from the sum of all rows. Not
-/// thread-safe.
+/// Counts requests for deposits by namespace. The number of rows is limited, and no request is lost
+/// from the sum of all rows. Not thread-safe.
 class NamespaceCounts {
  public:
   static constexpr size_t kMaxNamespaces = 32;
   static constexpr std::string_view kOthers = "(others)";
+  /// What happens to a new namespace if there is no row left.
+  enum class IfFull {
+    kReplace,  ///< it takes the place of the one with the fewest requests, whose counts move to the
+               ///< row kOthers. So a namespace that comes back counts from zero.
+    kKeep,     ///< it counts in the row kOthers. So the labels of rows are few for ever.
+  };
 
+  NamespaceCounts() = default;
+  explicit NamespaceCounts(IfFull if_full) : if_full_(if_full) {}
   void Add(const DepositEvent& event);
   /// Returns the counts by label. The row kOthers is present only if it was used.
   [[nodiscard]] const std::map<std::string, NamespaceUses>& rows() const { return rows_; }
@@ -45,6 +51,7 @@ class NamespaceCounts {
  private:
   [[nodiscard]] NamespaceUses& RowOf(const std::string& label);
 
+  IfFull if_full_ = IfFull::kReplace;
   std::map<std::string, NamespaceUses> rows_;
 };
 

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <map>
+#include <set>
 #include <string>
 
 namespace cccl_cache::daemon::breakdown_test {
@@ -112,6 +113,21 @@ TEST_CASE("administrators see the namespaces of all users, others only their own
   CHECK(breakdown.Namespaces(std::nullopt).rows().size() == 2);
   breakdown.Clear();
   CHECK(breakdown.Namespaces(std::nullopt).rows().empty());
+}
+
+TEST_CASE("a client that changes its namespace makes no more series than there are rows") {
+  BuildBreakdown breakdown;
+  AddDeposit(breakdown, 7, "first", DepositUse::kMade);
+  std::set<std::string> series;
+  for (int i = 0; i < 200; ++i) {
+    AddDeposit(breakdown, 7, "n" + std::to_string(i), DepositUse::kMade);
+    for (const auto& [name, value] : Taken(breakdown)) {
+      if (name.starts_with("deposit_saved_seconds_by_namespace_total")) series.insert(name);
+    }
+  }
+  CHECK(series.size() == NamespaceCounts::kMaxNamespaces + 1);
+  CHECK(Taken(breakdown).at("deposits_by_namespace_total{namespace=\"first\",outcome=\"built\"}") ==
+        1);
 }
 
 TEST_CASE("a user of a container sees no namespaces, not even its own") {

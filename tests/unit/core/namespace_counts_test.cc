@@ -49,6 +49,18 @@ TEST_CASE("a further namespace takes the place of the least used one, and no req
   CHECK(counts.rows().at(kOthers).made == 99);
 }
 
+TEST_CASE("kept rows: a further namespace counts among the others") {
+  NamespaceCounts counts(NamespaceCounts::IfFull::kKeep);
+  constexpr size_t kMost = NamespaceCounts::kMaxNamespaces;
+  for (size_t i = 0; i < kMost + 100; ++i) {
+    Add(counts, "n" + std::to_string(i), DepositUse::kMade);
+  }
+  Add(counts, "n0", DepositUse::kFound);
+  CHECK(counts.rows().size() == kMost + 1);
+  CHECK(counts.rows().at("n0").total() == 2);
+  CHECK(counts.rows().at(kOthers).made == 100);
+}
+
 TEST_CASE("the label of a namespace is printable ASCII without quotes and backslashes") {
   CHECK(NamespaceLabel("org.example {a}, b=1") == "org.example {a}, b=1");
   CHECK(NamespaceLabel("a\"b\\c\nd\x1b[31m\xc3\xa4\x7f") == "a?b?c?d?[31m???");
