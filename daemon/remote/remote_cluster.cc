@@ -450,7 +450,8 @@ void RemoteCluster::EndLook(uint64_t id, const std::shared_ptr<Look>& shared_loo
   Open* const open = FindOpen(id);
   if (open == nullptr || Serves(open, look) || open->compiles) return;
   if (look.chunks) {
-    fetches_.push_back({.id = id, .look = shared_look, .contents = {}});
+    fetches_.push_back(
+        {.id = id, .look = shared_look, .deadline = Clock::now() + options_.longest_fetch});
     if (fetches_.size() == 1) FetchChunk();
     return;
   }
@@ -473,6 +474,7 @@ void RemoteCluster::FetchChunk() {
   std::erase_if(fetches_, [this](const Fetched& each) { return FindOpen(each.id) == nullptr; });
   if (fetches_.empty()) return;
   const Fetched& fetch = fetches_.front();
+  if (Clock::now() >= fetch.deadline) return EndFetch();
   const EntryName& list = FindOpen(fetch.id)->question.entries.back();
   const std::string name = fmt::format("{}:{}", NameOf(list), fetch.next);
   const uint64_t number = ++chunks_asked_;
@@ -687,11 +689,14 @@ void RemoteCluster::Share(const EntryName& name, const SharedEntry& entry, Accou
     return statistics_.Add(Counter::kRemoteStayHome);
   }
   if (!is_deposit) return outbox_.Write(NameOf(name), name, entry, account);
-  const EntryKind kind = size > options_.entry_limit ? EntryKind::kChunkList : EntryKind::kDeposit;
+  EntryName written{EntryKind::kDeposit, name.key, {}};
+  EntryName other{EntryKind::kChunkList, name.key, {}};
+  if (size > options_.entry_limit) std::swap(written, other);
   // The link's thread knows the lease.
-  link_.At(Clock::now(), [this, name, written = EntryName{kind, name.key, {}}, entry, account] {
+  link_.At(Clock::now(), [this, name, written, other, entry, account] {
     const LeaseName lease = NameOfLease({.entries = {name}, .compile = name.key});
-    RemoteOutbox::Fence fence{.place = lease.place, .lease = lease.name, .token = {}};
+    RemoteOutbox::Fence fence{
+        .place = lease.place, .lease = lease.name, .token = {}, .other = NameOf(other)};
     for (const auto& [id, open] : open_) {
       if (open.question.compile == name.key && !open.token.empty()) fence.token = open.token;
     }

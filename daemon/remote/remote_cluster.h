@@ -55,9 +55,11 @@ class RemoteCluster final : public Cluster {
     uint64_t deposit_limit = 8 << 20;               ///< the same for a deposit, in bytes; above
                                                     ///< `entry_limit` it is sent in chunks
     uint64_t outbox_limit = 64 << 20;               ///< limit of the bytes that wait to be written
-    size_t max_leases = 16;                         ///< limit of the leases on compiles that this
-                                                    ///< node holds at once
-    size_t max_deposit_leases = 256;                ///< the same for leases on deposits
+    std::chrono::milliseconds longest_fetch{20'000};  ///< a deposit whose chunks take longer, also
+                                                      ///< behind those of others, is a miss
+    size_t max_leases = 16;                           ///< limit of the leases on compiles that this
+                                                      ///< node holds at once
+    size_t max_deposit_leases = 256;                  ///< the same for leases on deposits
   };
 
   /// `statistics` must outlive the object.
@@ -122,7 +124,8 @@ class RemoteCluster final : public Cluster {
   struct Fetched {
     uint64_t id = 0;
     std::shared_ptr<Look> look;
-    std::string contents;
+    Clock::time_point deadline;
+    std::string contents = {};
     size_t next = 0;  ///< number of the next chunk
   };
   /// A look-up for Peek(), which only explains a build.

@@ -22,22 +22,26 @@ namespace {
 constexpr std::string_view kRelease =
     "if string.sub(redis.call('get',KEYS[1]) or '',-32)==ARGV[1] then redis.call('del',KEYS[1]) "
     "end return 0";
-// KEYS are the lease, the deposit or its list of chunks, and the key to write, which may be the
-// same or that of a chunk. If no node holds the lease, the deposit is written only if there is
-// none: so a late holder does not replace a newer deposit.
+// KEYS are the lease, the deposit or its list of chunks, the key to write, which may be the same or
+// that of a chunk, and the deposit's other form. If no node holds the lease, the deposit is written
+// only if there is none: so a late holder does not replace a newer deposit. The other form is
+// removed, because a reader could take it for the deposit.
 constexpr std::string_view kWriteDeposit =
     "local held=redis.call('get',KEYS[1]) "
     "if held and string.sub(held,-32)~=ARGV[1] then return 0 end "
-    "if not held and redis.call('getrange',KEYS[2],0,0)~='' then return 0 end "
-    "redis.call('set',KEYS[3],ARGV[2],'ex',ARGV[3]) return 1";
-
-bool IsWritten(const RedisReply* reply) {
-  using Kind = RedisReply::Kind;
-  if (reply == nullptr || reply->kind == Kind::kError) return false;
-  return reply->kind != Kind::kInteger || reply->integer == 1;  // a number: that of kWriteDeposit
-}
+    "if not held and redis.call('getrange',KEYS[2],0,0)..redis.call('getrange',KEYS[4],0,0)~='' "
+    "then return 0 end "
+    "redis.call('set',KEYS[3],ARGV[2],'ex',ARGV[3]) "
+    "if KEYS[2]==KEYS[3] then redis.call('del',KEYS[4]) end return 1";
 
 }  // namespace
+
+RemoteOutbox::WriteEnd RemoteOutbox::EndOf(const RedisReply* reply) {
+  using Kind = RedisReply::Kind;
+  if (reply == nullptr || reply->kind == Kind::kError) return WriteEnd::kFailed;
+  const bool fenced = reply->kind == Kind::kInteger && reply->integer == 0;  // by kWriteDeposit
+  return fenced ? WriteEnd::kFenced : WriteEnd::kWritten;
+}
 
 RemoteOutbox::RemoteOutbox(const Options& options, const SigningKey* key, RedisServers& servers,
                            Statistics& statistics)
@@ -128,46 +132,46 @@ void RemoteOutbox::SendEntry(const Outgoing& outgoing) {
     sent.number = ++last_write_;
     unanswered_.insert(sent.number);
   }
-  const auto contents = outgoing.entry_name.kind == EntryKind::kChunkList
-                            ? SendChunks(outgoing)
-                            : std::optional(outgoing.entry);
-  if (!contents) return EndWrite(sent, false);
-  const Result<std::string> entry = SignEntry(outgoing.entry_name, *contents, *key_, now);
+  std::variant<SharedEntry, WriteEnd> contents = outgoing.entry;
+  if (outgoing.entry_name.kind == EntryKind::kChunkList) contents = SendChunks(outgoing);
+  if (const auto* end = std::get_if<WriteEnd>(&contents)) return EndWrite(sent, *end);
+  const Result<std::string> entry =
+      SignEntry(outgoing.entry_name, std::get<SharedEntry>(contents), *key_, now);
   const bool is_on_its_way =
       entry && entry->size() <= options_.entry_limit &&
       SendBytes(outgoing, outgoing.name, *entry,
-                [this, sent](const RedisReply* reply) { EndWrite(sent, IsWritten(reply)); });
-  if (!is_on_its_way) EndWrite(sent, false);
+                [this, sent](const RedisReply* reply) { EndWrite(sent, EndOf(reply)); });
+  if (!is_on_its_way) EndWrite(sent, WriteEnd::kFailed);
 }
 
-std::optional<SharedEntry> RemoteOutbox::SendChunks(const Outgoing& outgoing) {
+std::variant<SharedEntry, RemoteOutbox::WriteEnd> RemoteOutbox::SendChunks(
+    const Outgoing& outgoing) {
   const std::string& deposit = *outgoing.entry.deposit;
   ChunkList list{.size = deposit.size(), .chunks = {}};
   for (size_t index = 0; index * kDepositChunkBytes < deposit.size(); ++index) {
     const auto stored = StoreChunk(deposit, index);
-    if (!stored || !SendChunk(outgoing, index, *stored)) return std::nullopt;
+    if (!stored) return WriteEnd::kFailed;
+    const WriteEnd end = SendChunk(outgoing, index, *stored);
+    if (end != WriteEnd::kWritten) return end;
     list.chunks.push_back(Sha256(*stored));
   }
   return SharedEntry{.deposit = std::make_shared<const std::string>(EncodeChunkList(list))};
 }
 
-bool RemoteOutbox::SendChunk(const Outgoing& outgoing, size_t index, std::string_view stored) {
-  struct Answer {
-    bool came = false;
-    bool written = false;
-  };
-  const auto answer = std::make_shared<Answer>();
+RemoteOutbox::WriteEnd RemoteOutbox::SendChunk(const Outgoing& outgoing, size_t index,
+                                               std::string_view stored) {
+  const auto answer = std::make_shared<std::optional<WriteEnd>>();
   const bool sent = SendBytes(outgoing, fmt::format("{}:{}", outgoing.name, index), stored,
                               [this, answer](const RedisReply* reply) {
                                 const MutexLock lock(mutex_);
-                                *answer = {.came = true, .written = IsWritten(reply)};
+                                *answer = EndOf(reply);
                                 changed_.NotifyAll();
                               });
-  if (!sent) return false;
+  if (!sent) return WriteEnd::kFailed;
   const MutexLock lock(mutex_);
   changed_.WaitFor(mutex_, options_.chunk_patience,
-                   [&]() REQUIRES(mutex_) { return ending_ || answer->came; });
-  return answer->written;
+                   [&]() REQUIRES(mutex_) { return ending_ || answer->has_value(); });
+  return answer->value_or(WriteEnd::kFailed);
 }
 
 bool RemoteOutbox::SendBytes(const Outgoing& outgoing, const std::string& name,
@@ -176,14 +180,16 @@ bool RemoteOutbox::SendBytes(const Outgoing& outgoing, const std::string& name,
   if (!outgoing.fence) {
     return servers_.Send(name, {"SET", name, bytes, "EX", seconds}, std::move(then));
   }
-  const auto& [place, lease, token] = *outgoing.fence;
+  const auto& [place, lease, token, other] = *outgoing.fence;
   return servers_.Send(
-      place, {"EVAL", kWriteDeposit, "3", lease, outgoing.name, name, token, bytes, seconds},
+      place, {"EVAL", kWriteDeposit, "4", lease, outgoing.name, name, other, token, bytes, seconds},
       std::move(then));
 }
 
-void RemoteOutbox::EndWrite(const Sent& sent, bool written) {
-  statistics_.Add(written ? Counter::kRemoteWrites : Counter::kRemoteWritesFailed);
+void RemoteOutbox::EndWrite(const Sent& sent, WriteEnd end) {
+  statistics_.Add(end == WriteEnd::kWritten  ? Counter::kRemoteWrites
+                  : end == WriteEnd::kFenced ? Counter::kRemoteWritesFenced
+                                             : Counter::kRemoteWritesFailed);
   std::vector<Outgoing> now;
   {
     const MutexLock lock(mutex_);

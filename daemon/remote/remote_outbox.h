@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <variant>
 #include <vector>
 
 #include "base/mutex.h"
@@ -52,6 +53,8 @@ class RemoteOutbox {
     std::string place;  ///< the key whose server has the lease, and the deposit with its chunks
     std::string lease;
     std::string token;  ///< empty: this node did not hold the lease
+    std::string other;  ///< the key of the deposit's other form, which a write removes: one entry,
+                        ///< or a list of chunks
   };
 
   /// Queues an entry under this name. The entry is dropped if the account's allowance is used up.
@@ -97,17 +100,20 @@ class RemoteOutbox {
     Outgoing release;
   };
 
+  enum class WriteEnd { kWritten, kFenced, kFailed };
+  [[nodiscard]] static WriteEnd EndOf(const RedisReply* reply);
+
   void Run();
   void Send(const Outgoing& outgoing);
   void SendEntry(const Outgoing& outgoing);
   /// Writes one chunk after the other, so that other commands do not wait long behind them. Returns
-  /// the list of the chunks. None if a chunk was not written.
-  [[nodiscard]] std::optional<SharedEntry> SendChunks(const Outgoing& outgoing);
-  [[nodiscard]] bool SendChunk(const Outgoing& outgoing, size_t index, std::string_view stored);
+  /// the list of the chunks, or else how the write of a chunk ended.
+  [[nodiscard]] std::variant<SharedEntry, WriteEnd> SendChunks(const Outgoing& outgoing);
+  [[nodiscard]] WriteEnd SendChunk(const Outgoing& outgoing, size_t index, std::string_view stored);
   /// Sends a write of these bytes. Returns false, and never calls `then`, as RedisServers::Send.
   bool SendBytes(const Outgoing& outgoing, const std::string& name, std::string_view bytes,
                  RedisServers::Then then);
-  void EndWrite(const Sent& sent, bool written);
+  void EndWrite(const Sent& sent, WriteEnd end);
   void SendRelease(const Outgoing& outgoing);
 
   const Options options_;

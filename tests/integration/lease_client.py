@@ -13,11 +13,13 @@ from places import PLACES
 
 class LeaseClient:
     """A process that acquires `value`, and waits if another process holds the lease. `behind` is a program that runs
-    it, with that program's options."""
+    it, with that program's options. `replaces` asks for the lease in place of its user's own deposit."""
 
-    def __init__(self, daemon, value="v", of_group="", timeout_ms=int(PATIENCE * 1000), behind=(), **identity):
+    def __init__(self, daemon, value="v", of_group="", timeout_ms=int(PATIENCE * 1000), behind=(), replaces=False,
+                 **identity):
         self.process = subprocess.Popen(
-            [*behind, PLACES.lease_client, daemon.socket, value, of_group, str(timeout_ms)], stdin=subprocess.PIPE,
+            [*behind, PLACES.lease_client, daemon.socket, value, of_group, str(timeout_ms), *["replace"] * replaces],
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, env={"PATH": os.environ["PATH"]}, cwd="/", **identity)
 
     def hear(self):

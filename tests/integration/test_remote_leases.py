@@ -115,10 +115,10 @@ def test_a_late_publication_does_not_replace_the_deposit_of_the_next_holder(node
     assert waiter.hear().startswith("lease ")
     assert waiter.ask("publish of two") == "published"
     wait_for(lambda: redis.entries("d"), "the deposit in Redis")
-    failed = "remote_writes_failed_total"
     one.process.send_signal(signal.SIGCONT)
     assert holder.ask("publish of one") == "published"
-    wait_for(lambda: count(one, failed) == 1, "the late write")
+    wait_for(lambda: count(one, "remote_writes_fenced_total") == 1, "the late write")
+    assert count(one, "remote_writes_failed_total") == 0
     assert ask(one).hear() == "hit of one"
     assert ask(node("three")).hear() == "hit of two"
 
@@ -177,6 +177,20 @@ def test_a_large_deposit_with_a_wrong_chunk_is_made_again(node, large, redis, da
     assert holder.hear().startswith("lease ")
     assert holder.ask("publish of two") == "published"
     assert ask(node("three")).hear() == "hit of two"
+    wait_for(lambda: redis.entries("d"), "the deposit in Redis")
+    assert not redis.ask("GETRANGE", chunks[0].rpartition(":")[0], 0, 0)  # the list, so that no node reads the old one
+
+
+@pytest.mark.parametrize("size", [5, 9_000_000])
+def test_a_replacement_reaches_the_other_nodes_also_if_it_is_shared_in_the_other_form(node, large, redis, size):
+    one, _ = large
+    for bytes_of_this in (size, 20_000_000, size):
+        holder = LeaseClient(one, of_group=str(GROUP.gr_gid), replaces=True, **ALICE)
+        assert holder.hear().startswith("lease ")
+        assert holder.ask(f"publish-bytes {bytes_of_this}") == "published"
+        holder.end()
+    wait_for(lambda: count(one, "remote_writes_total") == 4, "the replacements in Redis")
+    assert ask(node("two")).hear() == "hit " + "x" * size
 
 
 def test_leases_and_large_deposits_work_over_several_servers(make_node, directory):

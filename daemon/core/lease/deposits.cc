@@ -19,6 +19,8 @@ namespace {
 constexpr int kFenceBits = 40;
 /// A holder that sends nothing during this many heartbeat intervals loses its lease.
 constexpr int kHeartbeats = 3;
+constexpr std::chrono::minutes kRememberTooLarge{10};
+constexpr size_t kTooLargeBytes = 1 << 20;  // some 4,000 keys
 
 uint64_t FirstFence(uint64_t run) { return (run << kFenceBits) + 1; }
 
@@ -52,6 +54,7 @@ Deposits::Deposits(Options options, Parts parts)
               .longest = options_.limits.longest_lease,
               .now = options_.now,
               .sooner = [this] { clock_.Wake(); }}),
+      too_large_(kRememberTooLarge, kTooLargeBytes, options_.now),
       reads_(DiskReads(options_.disk_patience)),
       clock_(table_) {
   if (!options_.run) grants_none_ = options_.run.error();
@@ -152,6 +155,10 @@ void Deposits::Fail(WaiterId waiter) {
 }
 
 void Deposits::Enter(const CallPtr& call) {
+  const DepositClaim& claim = call->claim;
+  if (claim.accepts_release && !claim.replaces && too_large_.Find(claim.key)) {
+    return TellNews(*call, LeaseReleased{});
+  }
   std::optional<Error> grants_none;
   {
     const MutexLock lock(mutex_);
@@ -377,8 +384,10 @@ Deposits::Publication Deposits::Publish(WaiterId waiter, uint64_t fence, const D
         "acquire it again"};
   }
   const DepositFound made{contents, *took};
-  Keep(claim, made, /*is_fetched=*/false);
   const auto name = SharedNameOf(claim.scope, IdentityOf(claim));
+  // Other nodes were not asked for a lease, so the old deposit would refuse the new one.
+  if (name && Replaces(claim)) parts_.cluster->Forget(*name);
+  Keep(claim, made, /*is_fetched=*/false);
   if (name && contents->size() <= options_.shared_bytes) {
     parts_.cluster->Share(*name, {.deposit = contents}, AccountOf(claim));
   }

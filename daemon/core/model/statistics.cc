@@ -114,6 +114,8 @@ constexpr CounterInfo kCounters[] = {
     {Counter::kRemoteWrites, "remote_writes_total", "", "Entries written to Redis."},
     {Counter::kRemoteWritesFailed, "remote_writes_failed_total", "",
      "Entries that could not be written to Redis."},
+    {Counter::kRemoteWritesFenced, "remote_writes_fenced_total", "",
+     "Deposits not written to Redis, because another node makes or has written them."},
     {Counter::kRemoteStayHome, "remote_stayed_home_total", "",
      "Entries not written to Redis because they are too large."},
     {Counter::kRemoteLeases, "remote_leases_total", "",

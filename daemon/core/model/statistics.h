@@ -75,6 +75,7 @@ enum class Counter : uint8_t {
   kRemoteCorrupt,
   kRemoteWrites,
   kRemoteWritesFailed,
+  kRemoteWritesFenced,
   kRemoteStayHome,
   kRemoteLeases,
   kRemoteWaits,

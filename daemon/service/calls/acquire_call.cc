@@ -95,13 +95,18 @@ Status AcquireCall::TakeContents(const std::string& bytes) {
                      fmt::format("a deposit of more than {} bytes", backend_.limits.source_bytes)});
   }
   auto more = backend_.budget.Take(peer_.account(), Resource::kBytes, bytes.size());
-  if (!more) return more.error();
+  if (!more) return DoesNotFit(more.error());
   contents_share_.Merge(std::move(*more));
   contents_ += bytes;
   return Ok{};
 }
 
 Error AcquireCall::TooLarge(Error error) {
+  backend_.deposits.NoteTooLarge(claim_);
+  return DoesNotFit(std::move(error));
+}
+
+Error AcquireCall::DoesNotFit(Error error) {
   backend_.deposits.Fail(seat_);
   return error;
 }

@@ -37,7 +37,10 @@ class AcquireCall final : public StreamCall {
   [[nodiscard]] Status TakeWord(grpc::ByteBuffer& message);
   [[nodiscard]] Status TakeContents(const std::string& bytes);
   [[nodiscard]] Status Publish(const LeasePublication& publication);
-  /// Releases the waiters of a deposit that is too large: theirs would be, too. Returns the error.
+  /// Releases the waiters of a deposit that does not fit: theirs would not either. Returns the
+  /// error.
+  [[nodiscard]] Error DoesNotFit(Error error);
+  /// The same for a deposit that will not fit later either: later callers do not wait for it.
   [[nodiscard]] Error TooLarge(Error error);
   void Abandon(bool failed);
   void TakeNews(const LeaseNews& news);

@@ -506,6 +506,20 @@ TEST_CASE("a caller can't replace a deposit that it has fetched from another nod
   CHECK(Scene(store, options, &nodes).Ask(replacing) == "bytes");
 }
 
+TEST_CASE("a deposit that its user replaces is replaced on the other nodes, too") {
+  testing::FakeCluster nodes;
+  FakeDepositStore store;
+  Scene scene(store, {.shared_groups = {{7, "lab"}}, .shared_bytes = kSharedBytes}, &nodes);
+  const auto shared = [&] { return *nodes.entries().begin()->second.deposit; };
+  nodes.reachable = false;
+  scene.Deposit(OfGroup(7, "a"), "old");
+  CHECK(shared() == "old");
+  DepositClaim replacing = OfGroup(7, "a");
+  replacing.replaces = true;
+  scene.Deposit(replacing, "new");
+  CHECK(shared() == "new");
+}
+
 TEST_CASE("deposits of a user or an unshared group stay on the node, and cause no query") {
   testing::FakeCluster nodes;
   FakeDepositStore store;

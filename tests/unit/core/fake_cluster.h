@@ -50,6 +50,8 @@ class FakeCluster final : public Cluster {
   }
   void Share(const EntryName& name, const SharedEntry& entry, Account /*account*/) override {
     const std::lock_guard lock(mutex_);
+    // As of a node without a lease, so that a deposit replaces none.
+    if (name.kind == EntryKind::kDeposit && entries_.contains(name.key)) return;
     entries_[name.key] = entry;
   }
   void Forget(const EntryName& name) override {

@@ -69,8 +69,8 @@ class Scene {
   /// By default, answers are never late. Leases need no renewal during a test.
   explicit Scene(std::chrono::milliseconds patience = 60s, bool signs = true,
                  std::vector<RedisAddress> more = {}, std::chrono::milliseconds lease = 600s,
-                 uint64_t deposit_limit = 8 << 20)
-      : cluster_(Options(patience, signs, std::move(more), lease, deposit_limit),
+                 uint64_t deposit_limit = 8 << 20, std::chrono::milliseconds longest_fetch = 60s)
+      : cluster_(Options(patience, signs, std::move(more), lease, deposit_limit, longest_fetch),
                  std::make_shared<const TrustList>(std::set{Key().public_key()}), statistics),
         peer(redis_.Accept()) {
     peer.Greet();
@@ -123,7 +123,7 @@ class Scene {
  private:
   RemoteCluster::Options Options(std::chrono::milliseconds patience, bool signs,
                                  std::vector<RedisAddress> more, std::chrono::milliseconds lease,
-                                 uint64_t deposit_limit) {
+                                 uint64_t deposit_limit, std::chrono::milliseconds longest_fetch) {
     RemoteCluster::Options options;
     options.link.address = redis_.address();
     options.link.connect_timeout = 60s;
@@ -131,6 +131,7 @@ class Scene {
     options.link.report = [](std::string_view) {};
     if (signs) options.key = Key();
     options.deposit_limit = deposit_limit;
+    options.longest_fetch = longest_fetch;
     options.link.patience = patience;
     options.lease = lease;
     return options;
@@ -349,7 +350,8 @@ TEST_CASE("fenced: a deposit is written with the token of the lease that this no
     const std::string written = scene.peer.Next();
     CHECK(written.starts_with("EVAL "));
     const std::string name = " cccl-cached:d:" + kDeposit.key.Hex();
-    const std::string keys_of_write = kDepositLease + name + name + " ";
+    const std::string list = " cccl-cached:c:" + kDeposit.key.Hex();
+    const std::string keys_of_write = kDepositLease + name + name + list + " ";
     const size_t place = written.find(keys_of_write);
     REQUIRE(place != std::string::npos);
     return written.substr(place + keys_of_write.size());
@@ -362,8 +364,9 @@ TEST_CASE("fenced: a deposit is written with the token of the lease that this no
   REQUIRE(WaitUntil([&] { return scene->gauges().leases == 0; }));
   CHECK(share().starts_with(" CCCLSGN"));  // without a lease
   scene.peer.Send(":0\r\n");
-  REQUIRE(WaitUntil([&] { return scene.Count(Counter::kRemoteWritesFailed) == 1; }));
+  REQUIRE(WaitUntil([&] { return scene.Count(Counter::kRemoteWritesFenced) == 1; }));
   CHECK(scene.Count(Counter::kRemoteWrites) == 1);
+  CHECK(scene.Count(Counter::kRemoteWritesFailed) == 0);  // the other node has done the work
 }
 
 TEST_CASE("a node waits for a deposit while another node renews its lease") {
@@ -463,6 +466,18 @@ TEST_CASE("a large deposit is fetched chunk by chunk, also by Peek, and a wrong 
   scene.Expect(ask_list + ":1 ", kNothing);
   CHECK(scene.said.Await(4).back() == "2");
   CHECK(scene.Count(Counter::kRemoteCorrupt) == 1);
+}
+
+TEST_CASE("a deposit whose chunks take too long is a miss") {
+  const auto encoded = std::make_shared<const std::string>(
+      EncodeChunkList({.size = 1, .chunks = {Sha256("chunk")}}));
+  const EntryName name{EntryKind::kChunkList, kDeposit.key, {}};
+  Scene scene(60s, true, {}, 600s, 16 << 20, 0ms);
+  scene.Peek({kDeposit});
+  scene.Expect(kAskDeposit, kNothing);
+  scene.Expect("GETRANGE cccl-cached:c:" + kDeposit.key.Hex(),
+               Text(*SignEntry(name, {.deposit = encoded}, Key(), Now())));
+  CHECK(scene.said.Await(1).back() == "2");
 }
 
 TEST_CASE("Peek takes no lease, and is not counted") {

@@ -190,6 +190,25 @@ TEST_CASE("the waiters of a deposit that is too large are released at once") {
     CHECK(waiter->reply.has_released());
   }
   CHECK(holder.Error() == error);
+  Talk later(running, "a", 0, true);
+  REQUIRE(later.stream->Read(&later.reply));
+  CHECK(later.reply.has_released());
+  CHECK(Talk(running).GetsLease());  // this caller does not accept that
+}
+
+TEST_CASE("the waiters of a deposit that its user's memory can't hold are released at once") {
+  ServiceLimits limits;
+  limits.bytes_in_flight_per_uid = 10'000;
+  RunningServer running(limits);
+  Talk holder(running);
+  REQUIRE(holder.GetsLease());
+  Talk waits(running, "a", 0, true);
+  REQUIRE(WaitForWaiters(running, 1));
+  holder.Send(std::string(10'001, 'x'));
+  REQUIRE(waits.stream->Read(&waits.reply));
+  CHECK(waits.reply.has_released());
+  CHECK(holder.Error() == "overloaded");
+  CHECK(Talk(running, "a", 0, true).GetsLease());  // it may fit now
 }
 
 std::vector<std::unique_ptr<Talk>> AllLeases(RunningServer& running) {
