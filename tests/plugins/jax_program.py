@@ -214,9 +214,10 @@ def status():
     return plugin.status()
 
 
-COMMANDS = {"compute": compute, "gated": gated, "damaged": damaged, "unpacked": unpacked, "threads": threads, "processors": processors,
-            "with": with_variable, "serialized": serialized, "loaded": loaded, "readdressed": readdressed, "callback": callback, "partitioned": partitioned,
-            "join": join, "sum": sum, "status": status}
+COMMANDS = {"compute": compute, "gated": gated, "damaged": damaged, "unpacked": unpacked, "threads": threads,
+            "processors": processors, "with": with_variable, "serialized": serialized, "loaded": loaded,
+            "readdressed": readdressed, "callback": callback, "partitioned": partitioned, "join": join, "sum": sum,
+            "status": status}
 print(json.dumps("ready"), file=answers, flush=True)
 for line in sys.stdin:
     command, *given = line.split()

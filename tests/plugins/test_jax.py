@@ -197,8 +197,8 @@ def test_other_variables_flags_and_named_files_are_another_compile(node, four):
     made = four[0].ask("compute", node.file, 12)
     named = node.directory / "denylist"
     naming = ("XLA_FLAGS", f"--xla_gpu_algorithm_denylist_path={named}")
-    for variable, contents in ((("PJRT_NPROC", 1), ""), (("NPROC", 1), ""), (("XLA_FLAGS", "--xla_cpu_enable_fast_math=true"), ""),
-                               (naming, "one"), (naming, "other")):
+    fast = ("XLA_FLAGS", "--xla_cpu_enable_fast_math=true")
+    for variable, contents in ((("PJRT_NPROC", 1), ""), (("NPROC", 1), ""), (fast, ""), (naming, "one"), (naming, "other")):
         named.write_text(contents)
         assert changes(four[0], "with", *variable, node.file, 12) == (made, MADE), variable
         assert changes(four[1], "with", *variable, node.file, 12) == (made, FOUND), variable
