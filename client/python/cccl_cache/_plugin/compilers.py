@@ -1,16 +1,29 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The files of nvcc and of host compilers, and the directories that they search unasked."""
+"""The files of nvcc and of host compilers, the directories that they search unasked, and the variables that they read."""
 
 from __future__ import annotations
 
 import functools
 import os
+import re
 import shlex
 import shutil
+import signal
 import subprocess
 from typing import NamedTuple, Optional
 
+from .canonical import Refused
+
+# Only programs with such names are run: another one could do anything with the arguments that a compiler understands.
+_NVCC = re.compile(r"([\w.+-]+-)?nvcc(-[\d.]+)?")
+_HOST = re.compile(r"([\w.+-]+-)?(cc|c\+\+|gcc|g\+\+|clang|clang\+\+)(-[\d.]+)?")
+_LONGEST_ANSWER = 60.0  # seconds; a busy machine needs two
+# nvcc, its parts, the host compiler and the linker read these. nvcc adds the variables of nvcc.profile.
+_VARIABLE = re.compile(
+    r"(BINUTILS|COLLECT|EDG|GCC|NV)_.*|(CICC|CUDAFE|FINALIZER|LIBNVVM|LLVM|MLIR|NVASM|NVCC|NVDISASM|NVLINK|NVPTX|NVVM|PTXAS).*|"
+    r"CCC_OVERRIDE_OPTIONS|COMPILER_PATH|CPATH|C(PLUS)?_INCLUDE_PATH|DEPENDENCIES_OUTPUT|GNUTARGET|(SYSTEM_)?INCLUDES|"
+    r"LDEMULATION|LD_RUN_PATH|LIBRARIES|LIBRARY_PATH|LPATH|OCG_FLAGS|SOURCE_DATE_EPOCH|SUNPRO_DEPENDENCIES|TOP|USR_INCLUDE")
 _TOOLS_OF_CUDA = ("nvcc", "nvcc.profile", "cudafe++", "ptxas", "fatbinary", "nvlink", "crt")
 _LIBRARIES_OF_CUDA = ("libcudadevrt.a", "libcudart_static.a")
 _TOOLS_OF_HOST = ("cc1", "cc1plus", "collect2", "as", "ld")
@@ -24,6 +37,11 @@ class Compiler(NamedTuple):
     version: str
 
 
+def variables() -> tuple[tuple[str, str], ...]:
+    """Returns the names and values of the set variables that compilers read."""
+    return tuple(sorted(pair for pair in os.environ.items() if _VARIABLE.fullmatch(pair[0])))
+
+
 def compiler(program: str, host: tuple[str, ...]) -> Optional[Compiler]:
     """Returns the compiler that a path runs, or None for another program. `host` are the options of nvcc that choose the
     host compiler."""
@@ -32,7 +50,10 @@ def compiler(program: str, host: tuple[str, ...]) -> Optional[Compiler]:
 
 @functools.lru_cache(maxsize=16)
 def _compiler(program: str, host: tuple[str, ...], environment: tuple[tuple[str, str], ...]) -> Optional[Compiler]:
-    return _nvcc(program, host) or _host_compiler(program)
+    try:
+        return _nvcc(program, host) if _NVCC.fullmatch(os.path.basename(program)) else _host_compiler(program)
+    except Refused:
+        return None
 
 
 def _nvcc(program: str, host: tuple[str, ...]) -> Optional[Compiler]:
@@ -54,6 +75,8 @@ def _nvcc(program: str, host: tuple[str, ...]) -> Optional[Compiler]:
 
 
 def _host_compiler(program: str) -> Optional[Compiler]:
+    if not _HOST.fullmatch(os.path.basename(program)):
+        return None
     told = _told(program, "-x", "c++", "-E", "-v", os.devnull)
     _, begins, rest = told.partition("#include <...> search starts here:\n")
     if not begins:
@@ -78,7 +101,11 @@ def _after(option: str, words: str) -> list[str]:
 
 
 def _told(program: str, *arguments: str) -> str:
-    """Returns the messages of a program, in English."""
-    ended = subprocess.run([program, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                           text=True, errors="replace", env={**os.environ, "LC_ALL": "C"})
-    return ended.stdout
+    """Returns the messages of a program, in English. Raises Refused if it does not end in time."""
+    with subprocess.Popen([program, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, errors="replace", env={**os.environ, "LC_ALL": "C"}, start_new_session=True) as running:
+        try:
+            return running.communicate(timeout=_LONGEST_ANSWER)[0]
+        except subprocess.TimeoutExpired:
+            os.killpg(running.pid, signal.SIGKILL)  # its children too, which may hold the pipe
+            raise Refused(f"no answer of {program}") from None

@@ -16,7 +16,7 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 from .._plugin.canonical import Description, Refused
-from .._plugin.compilers import compiler
+from .._plugin.compilers import compiler, variables
 from .._plugin.loaded import contents, contents_of_all
 
 if TYPE_CHECKING:
@@ -34,11 +34,6 @@ _PLAIN_FLAG = re.compile(
     r"-[DU]\w+(=[^/@]*)?|-O[0-3]|-w|-(Xptxas|-ptxas-options)=[^/@]*|--?(std|fmad|ftz|prec-div|prec-sqrt|maxrregcount)=[\w+]+|"
     r"--?(use_fast_math|expt-relaxed-constexpr|expt-extended-lambda|extra-device-vectorization)|-lineinfo|--generate-line-info")
 _FAR_INCLUDE = re.compile(r"#\s*(include(_next)?|embed)\b(?!\s*\\*[\"<](?!/)(?![^\">]*\.\./)[\w./+-]+\\*[\">])")
-# Variables that nvcc, its parts, the host compiler or the linker read. Their text counts.
-_READ_BY_COMPILERS = re.compile(
-    r".*_FLAGS|(BINUTILS|COLLECT|EDG|GCC|NV)_.*|(CICC|CUDAFE|FINALIZER|LIBNVVM|LLVM|MLIR|NVASM|NVCC|NVLINK|NVPTX|NVVM|PTXAS).*|"
-    r"CCC_OVERRIDE_OPTIONS|COMPILER_PATH|CPATH|C(PLUS)?_INCLUDE_PATH|DEPENDENCIES_OUTPUT|GNUTARGET|(SYSTEM_)?INCLUDES|"
-    r"LDEMULATION|LD_RUN_PATH|LIBRARIES|LIBRARY_PATH|LPATH|SOURCE_DATE_EPOCH|SUNPRO_DEPENDENCIES|TOP|USR_INCLUDE")
 # Variables of TileLang and TVM that do not decide a compile, or are in TileLang's key.
 _UNKEYED = re.compile(
     r"TILELANG_(CACHE_DIR|DISABLE_CACHE|PRINT_ON_COMPILATION|COMPILE_TIMEOUT_SECONDS|AUTO_TUNING_.*|DEFAULT_TARGET|"
@@ -88,7 +83,7 @@ def fields_of(request: Request, packages: Packages) -> dict[str, Any]:
         "headers": tuple(contents(path) for path in (TILELANG_TEMPLATE_PATH, CUTLASS_INCLUDE_DIR, *headers)),
         "flags": _flags(request),
         "compilers": tuple(compilers),
-        "variables": tuple(sorted(pair for pair in os.environ.items() if _READ_BY_COMPILERS.fullmatch(pair[0]))),
+        "variables": variables(),
         "settings": _settings(),
     }
 

@@ -11,10 +11,10 @@ import os
 import re
 import shutil
 import sys
-from typing import Any, Optional
+from typing import Any
 
 from .._plugin.canonical import Refused
-from .._plugin.compilers import compiler
+from .._plugin.compilers import compiler, variables
 from .._plugin.file_digests import file_digest
 
 # Lines of /proc/cpuinfo that decide which instructions the processor has, and what -march=native means.
@@ -27,9 +27,6 @@ _OF_TRITON = re.compile("TRITON_|PTXAS_|LLVM_|MLIR_|NVPTX_|AMDGCN_|DISABLE_(LLVM
 _NO_CODE = re.compile("_(DIR|HOME)$|CACHE|REDIS|PRINT|PROTON|DUMP|TIMING|REPRODUCER")
 _KNOBS = ("compilation", "runtime", "language", "nvidia", "amd")
 _WATCHERS = re.compile("listener$|(launch|kernel|jit)_")  # functions of programs that change no code
-_OF_COMPILER = (
-    "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX", "SOURCE_DATE_EPOCH"
-)
 
 
 @functools.lru_cache(maxsize=1)
@@ -88,7 +85,7 @@ def _set_by_program() -> dict[str, Any]:
     return found
 
 
-def host_compiler(name: str) -> tuple[Optional[str], ...]:
+def host_compiler(name: str) -> tuple[str, ...]:
     """Describes a compiler of host C++ with its version, its files and the environment that it reads.
 
     Raises Refused for a command of several words, such as "ccache g++", and for a program that is no compiler.
@@ -97,7 +94,7 @@ def host_compiler(name: str) -> tuple[Optional[str], ...]:
     found = compiler(path, ()) if path is not None else None
     if found is None:
         raise Refused(f"the compiler {name} is not known")
-    return found.version, *map(file_digest, found.files), *(os.environ.get(each) for each in _OF_COMPILER)
+    return found.version, *map(file_digest, found.files), *(f"{variable}={value}" for variable, value in variables())
 
 
 def interpreter() -> str:
