@@ -13,6 +13,9 @@ import subprocess
 import sys
 
 import pytest
+from cccl_cache._ninja.commands import Command, Commands
+from cccl_cache._ninja.key import Inputs
+from cccl_cache._plugin.canonical import Refused
 from daemon_fixtures import lasting_daemon
 from lease_client import wait_for_waiters
 from patience import PATIENCE, wait_for
@@ -333,6 +336,56 @@ def test_a_build_with_unknown_inputs_is_left_to_the_package(node, name, option):
     process.ask("set", {"FLASHINFER_EXTRA_CFLAGS": option})
     assert process.changes("flashinfer", "unknown", source, {})[1] == {}
     assert len(process.not_cached("flashinfer")) == 1
+
+
+LINK = ["c++", "{object}", "-shared", "-L/var/empty", "-Wl,-rpath,/var/empty", "-lstdc++", "-o", "module.so"]
+
+
+def inputs_of(place, *options):
+    """Returns the inputs of a link with these options."""
+    (place / "module.o").write_bytes(b"")
+    words = [word.format(object=place / "module.o") for word in LINK] + list(options)
+    return Inputs(Commands(str(place), [Command(words, "module.so")], "module.so"))
+
+
+@pytest.mark.parametrize("options", [
+    ["-Wl,--version-script=exports.map"], ["-Wl,--as-needed,--version-script,exports.map"], ["-Wl,-T,exports.map"],
+    ["-Wl,-rpath,/var/empty,exports.map"], ["-Wl,-rpath,-Texports.map"], ["-T", "exports.map"],
+    ["-Wl,--dynamic-list=exports.map"], ["-Wl,--just-symbols=exports.map"], ["-Xlinker", "--version-script=exports.map"],
+    ["-fpass-plugin=plugin.so"], ["-fplugin=plugin.so"], ["-fprofile-use"], ["-fuse-ld=other"], ["-march=native"], ["@options"],
+    ["-Xcompiler=-fPIC,-Wl,-T,exports.map"], ["-Xcompiler", "-fPIC,@options"], ["-Xcompiler", "-I/var/empty,-Texports.map"],
+    ["-Xptxas=--options-file=options"], ["-L", "/var/empty"], ["-L/var,/empty"], ["-I/var,/empty"], ["-static"],
+    ["-mllvm", "-load=plugin.so"]])
+def test_an_option_that_may_name_a_file_is_left_to_the_package(tmp_path, options):
+    inputs_of(tmp_path)
+    with pytest.raises(Refused, match="the option -|the option @|the directory /"):
+        inputs_of(tmp_path, *options)
+
+
+@pytest.mark.parametrize("name, value", [
+    ("NVCC_APPEND_FLAGS", "-Xlinker=-Texports.map"), ("NVCC_APPEND_FLAGS", "-lmore"),
+    ("CCC_OVERRIDE_OPTIONS", "+-Texports.map")])
+def test_a_variable_with_such_an_option_too(tmp_path, monkeypatch, name, value):
+    monkeypatch.setenv(name, value)
+    with pytest.raises(Refused, match="the option -Xlinker|the variable"):
+        inputs_of(tmp_path)
+
+
+def test_the_options_of_the_packages_own_modules_are_served(node):
+    """TVM-FFI's defaults are served in other tests, and most of FlashInfer's."""
+    source = node.source("own_options", 29, cuda=True)
+    options = {
+        "extra_cuda_cflags": [
+            "-I/var/empty", "-gencode=arch=compute_90a,code=sm_90a", "-O3", "-std=c++17", "-lineinfo", "--threads=1",
+            "-use_fast_math", "-DENABLE_BF16", "-U__CUDA_NO_HALF_OPERATORS__", "--expt-extended-lambda", "-Xptxas=-O1",
+            "-Xptxas=--register-usage-level=10", "--ptxas-options=-v", "-Xfatbin=-compress-all", "--fmad=true", "--ftz=false",
+            "--prec-div=true", "--prec-sqrt=true", "--maxrregcount=128", "-Wno-deprecated-gpu-targets", "-Xcompiler", "-O2",
+            "--device-entity-has-hidden-visibility=false", "--compress-mode=size", "-Xcompiler=-fno-schedule-insns,-Wall"],
+        "extra_ldflags": ["-Wl,-rpath,/var/empty", "-Wl,--no-as-needed,-soname,module.so", "-lcublas", "-lnvrtc"]}
+    [first], [second] = node.start(), node.start()
+    made, outcome = first.changes("flashinfer", "own_options", source, options)
+    assert len(made) == 64 and outcome == MADE, first.not_cached("flashinfer")
+    assert second.changes("flashinfer", "own_options", source, options) == (made, FOUND)
 
 
 def test_a_directory_that_is_up_to_date_by_itself_is_left_alone(node, alone):

@@ -16,21 +16,48 @@ import shutil
 from typing import Any, Iterator, Optional
 
 from .._plugin.canonical import Description, Refused
-from .._plugin.compilers import compiler, library_file
+from .._plugin.compilers import compiler, library_file, variables
 from .._plugin.file_digests import contents_digest, file_digest
 from .commands import Command, Commands, files_read
 
-# A word with one of these parts has inputs that are not known here.
-_UNKNOWN = re.compile(r"(^|[,=])(@|--?sysroot|-isysroot|-B|-specs|-fplugin|-fprofile|-wrapper|--options-file|-optf|-fuse-ld)|\bnative\b")
-_INCLUDE = re.compile(r"(-I|-isystem=?|-iquote|-idirafter|--include-path[= ]?|--system-include[= ]?|-Xcompiler=-I)(.*)", re.DOTALL)
+# Options that name no file, or whose next word names it: words that are no options count as files. Another option may have
+# inputs that are not known here. ninja tells of headers after a build, but not of the files that a linker reads.
+_PLAIN_OPTION = re.compile(
+    r"-[DU].*|-O\w*|-g[0-3]?|-ggdb[0-3]?|-w|-W(?![alp]$)[\w+-]*(=[\w-]*)?|-m(?!llvm)[\w.+-]+(=[\w.+-]+)?|"
+    r"--?std(=[\w+]+)?|-[corstvx]|-MM?D|-M[FTQ]|-include|-pipe|-pthread|-rdynamic|-shared|-ansi|-pedantic(-errors)?|"
+    # of the host compiler
+    r"-f(no-[\w-]+|PIC|pic|PIE|pie|aligned-new|associative-math|asynchronous-unwind-tables|char8_t|concepts|coroutines|"
+    r"data-sections|exceptions|fast-math|finite-math-only|function-sections|inline-functions|math-errno|merge-all-constants|"
+    r"omit-frame-pointer|openmp|openmp-simd|permissive|reciprocal-math|rtti|schedule-insns2?|short-enums|signed-char|"
+    r"sized-deallocation|stack-protector(-all|-strong)?|strict-aliasing|trapping-math|tree-vectorize|unroll-loops|"
+    r"unsafe-math-optimizations|unsigned-char|visibility-inlines-hidden|wrapv)|"
+    r"-f(abi-version|constexpr-[\w-]+|diagnostics-color|fp-contract|max-errors|template-depth|tls-model|visibility)"
+    r"=[\w-]+|"
+    # of the linker
+    r"-Wl((,--?rpath|,--?soname|,-h)[,=](?!-)[^,@]+|,-z,[\w-]+(=\w+)?|,-O\d|,-s|,-S|,-x|,-Bsymbolic(-functions)?|,-E|"
+    r",--(no-)?(allow-shlib-undefined|as-needed|gc-sections|whole-archive)|,--no-undefined|,--(build-id|hash-style)(=\w+)?|"
+    r",--exclude-libs[,=][\w.:]+|,--(export-dynamic|strip-all|strip-debug)|,--(disable|enable)-new-dtags)+|"
+    # of nvcc and its parts
+    r"-X(compiler|cudafe|fatbin|ptxas)|(-ccbin|--compiler-bindir)(=.*)?|-dc|-G|--device-debug|-t=?\d*|--threads(=\d+)?|"
+    r"-(arch|code|gencode)|--(gpu-architecture|gpu-code|generate-code)|"
+    r"--?(arch|code|gencode|gpu-architecture|gpu-code|generate-code)=[\w,=\[\]\"]+|"
+    r"--?(default-stream|compress-mode|cudart|diag[_-](error|suppress|warn)|split-compile|x)(=[\w,+#-]+)?|"
+    r"--?(device-entity-has-hidden-visibility|extensible-whole-program|fmad|ftz|maxrregcount|prec-div|prec-sqrt|rdc|"
+    r"relocatable-device-code|static-global-template-stub|use_fast_math)(=\w+)?|"
+    r"--?(expt-extended-lambda|expt-relaxed-constexpr|extended-lambda|extra-device-vectorization|generate-line-info|lineinfo|"
+    r"res-usage|resource-usage|restrict)|--generate-dependencies-with-compile|--dependency-output|--output-file|"
+    r"--?compress-all|--display_error_number|--?(verbose|warn-[\w-]+)|"
+    r"--?(allow-expensive-optimizations|def-load-cache|def-store-cache|dlcm|dscm|maxntid|minnctapersm|opt-level|"
+    r"register-usage-level)=\w+", re.DOTALL)
+_MACHINE = re.compile(r"\bnative\b")
+# An option that hands words, with commas between them, to a part of nvcc.
+_HANDED = re.compile(r"(-X(?:compiler|cudafe|fatbin|ptxas)|--(?:compiler|ptxas)-options)(?:=(.*))?", re.DOTALL)
+_LIBRARY = re.compile(r"-l(?!ineinfo$)(.+)", re.DOTALL)
+_INCLUDE = re.compile(
+    r"(-I|-isystem=?|-iquote|-idirafter|--include-path[= ]?|--system-include[= ]?|-Xcompiler=-I)(.*)", re.DOTALL)
 _HOST = re.compile(r"(-ccbin|--compiler-bindir)(=.*)?")
 _BESIDE = re.compile(rb'^[ \t]*#[ \t]*(?:include|include_next|import)[ \t]*"([^"\n]+)"', re.MULTILINE)
 _PLAIN = {"cp", "ld"}  # programs that read no files but those that their command names
-_VARIABLES = {
-    "CCC_OVERRIDE_OPTIONS", "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "COMPILER_PATH", "GNUTARGET", "LDEMULATION",
-    "LD_RUN_PATH", "LIBRARY_PATH", "SOURCE_DATE_EPOCH",
-}
-_PREFIXES = ("CICC", "COLLECT_", "GCC_", "NVCC_", "NVVM")
 
 
 class Inputs:
@@ -42,11 +69,10 @@ class Inputs:
         self._made.update({f"{name}.d": f"{at}.d" for name, at in list(self._made.items())})
         self._directories: dict[str, str] = {}
         self._files: dict[str, str] = {}
-        variables = {name: value for name, value in os.environ.items() if name in _VARIABLES or name.startswith(_PREFIXES)}
         self.fields: dict[str, Any] = {
             "commands": tuple(self._command(each) for each in build.commands),
             # Options in a variable name inputs as those of a command do.
-            "variables": tuple((name, *self._words(shlex.split(value))) for name, value in sorted(variables.items())),
+            "variables": tuple((name, *self._variable(name, value)) for name, value in variables()),
         }
         beside = tuple(digest for source in list(self._files) for digest in self._beside(source))
         self.fields["beside"] = beside
@@ -81,25 +107,43 @@ class Inputs:
             raise Refused(f"the program {os.path.basename(program)}")
         return (found.version, tuple(map(contents_digest, found.files)), tuple(map(self._directory, found.includes)))
 
+    def _variable(self, name: str, value: str) -> Description:
+        words = shlex.split(value)
+        # The libraries are not looked for, and the edits of options are in a language of their own.
+        if name == "CCC_OVERRIDE_OPTIONS" or any(word.startswith("-L") or _LIBRARY.fullmatch(word) for word in words):
+            raise Refused(f"the variable {name}")
+        return self._words(words)
+
     def _words(self, words: list[str]) -> Description:
         return tuple(self._word(before, word) for before, word in zip(["", *words], words))
 
     def _word(self, before: str, word: str) -> Description:
-        if _UNKNOWN.search(word):
-            raise Refused(f"the option {word}")
         if word in self._made:
             return (self._made[word],)
         if option := _INCLUDE.fullmatch(word):
             return (option[1], self._directory(option[2]) if option[2] else "")
         if (option := _INCLUDE.fullmatch(before)) and not option[2]:
             return (self._directory(word),)
-        if word.startswith("-L"):
+        if word.startswith("-L") and word != "-L" and "," not in word:
             return ("-L",)  # the libraries that are found there count
+        if not (_LIBRARY.fullmatch(word) or self._is_plain(before, word)) or _MACHINE.search(word):
+            raise Refused(f"the option {word}")
         if not word.startswith("-") and os.path.isfile(self._build.path(word)):
             return (os.path.basename(word), self._file(self._build.path(word)))
         return (word,)
 
+    def _is_plain(self, before: str, word: str) -> bool:
+        """Returns whether a word names no file, or the file alone."""
+        handed, after = _HANDED.fullmatch(word), _HANDED.fullmatch(before)
+        if after and after[2] is None:
+            return all(map(_PLAIN_OPTION.fullmatch, word.split(",")))
+        if handed:
+            return handed[2] is None or all(map(_PLAIN_OPTION.fullmatch, handed[2].split(",")))
+        return _PLAIN_OPTION.fullmatch(word) is not None if word.startswith("-") else not word.startswith("@")
+
     def _directory(self, name: str) -> str:
+        if "," in name:
+            raise Refused(f"the directory {name}")  # nvcc finds several in it, or other options
         real = os.path.realpath(self._build.path(name))
         if real not in self._directories:
             self._directories[real] = contents_digest(real) if os.path.isdir(real) else ""
@@ -114,7 +158,7 @@ class Inputs:
     def _libraries(self, program: str, words: list[str]) -> Description:
         """Returns the names and contents of the libraries that a link names."""
         places = [self._build.path(word[2:]) for word in words if word.startswith("-L")]
-        names = [word[2:] for word in words if word.startswith("-l")]
+        names = [library[1] for word in words if (library := _LIBRARY.fullmatch(word))]
         return tuple((name, self._library(program, name, places)) for name in names)
 
     def _library(self, program: str, name: str, places: list[str]) -> str:
