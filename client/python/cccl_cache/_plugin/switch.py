@@ -5,11 +5,13 @@
 from __future__ import annotations
 
 import functools
+import importlib
+import inspect
 import os
 import sys
 import threading
 from importlib import metadata
-from typing import Any, Callable, Optional, Protocol
+from typing import Any, Callable, Mapping, Optional, Protocol
 
 from .daemon import own_client
 from .leases import LeaseClient, Settings
@@ -82,6 +84,24 @@ def capable_release(package: str, find_difference: Callable[[], str]) -> str:
     return f"{package} {release}"
 
 
+def differing(functions: Mapping[tuple[str, str], list[str]]) -> str:
+    """Returns the first function, of those with their parameters by module and dotted name, that is missing or has other
+    parameters; empty if there is none. Imports the modules."""
+    for (module, name), parameters in functions.items():
+        function = found(module, name)
+        if function is None or list(inspect.signature(function).parameters) != parameters:
+            return f"{module} has no {name}({', '.join(parameters)})"
+    return ""
+
+
+def found(module: str, name: str) -> Any:
+    """Returns what a module has under a dotted name, or None. Imports the module."""
+    value: Any = importlib.import_module(module)
+    for part in name.split("."):
+        value = getattr(value, part, None)
+    return value
+
+
 class Switch:
     """Turns one plug-in on and off. Thread-safe.
 
@@ -124,14 +144,18 @@ class Switch:
             return True
 
     def uninstall(self) -> None:
-        """Undoes the changes to the package."""
+        """Turns the cache off. Earlier results stay usable."""
         with self._lock:
             if self._hooks is not None:
                 self._hooks.detach()
                 self._hooks, self._why_off = None, "uninstall() was called"
 
     def status(self) -> dict[str, Any]:
-        """Returns ``on``, ``why_off``, and the counts of the report."""
+        """Returns the counts of this process.
+
+        ``on``, ``why_off``; the counts of the plug-in, for most those of `cccl_cache.steps.counts` (``hits``, ``made``, ...);
+        ``not_cached`` and ``errors``: counts by reason.
+        """
         return {"on": self._hooks is not None, "why_off": self._why_off, **self.report.snapshot()}
 
     def told(self) -> str:

@@ -7,9 +7,8 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import inspect
-from typing import Any
 
-from .._plugin.switch import capable_release
+from .._plugin.switch import capable_release, differing
 
 PACKAGE = "nvidia-cutlass-dsl"
 _BACKEND = "cutlass.base_dsl.compile_backend"
@@ -42,12 +41,8 @@ def served_release() -> str:
 
 def _difference() -> str:
     """Returns what is missing or unknown in the package; empty if nothing is."""
-    for (module, name), parameters in _FUNCTIONS.items():
-        found: Any = importlib.import_module(module)
-        for part in name.split("."):
-            found = getattr(found, part, None)
-        if found is None or list(inspect.signature(found).parameters) != parameters:
-            return f"{module} has no {name}({', '.join(parameters)})"
+    if differs := differing(_FUNCTIONS):
+        return differs
     for (module, name), attribute in _ATTRIBUTES.items():
         made = inspect.unwrap(getattr(importlib.import_module(module), name).__init__)
         if attribute not in made.__code__.co_names:

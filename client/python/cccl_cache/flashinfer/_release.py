@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import inspect
 
-from .._plugin.switch import capable_release
+from .._plugin.switch import capable_release, differing, found
 
 PACKAGE = "flashinfer-python"
-_PARAMETERS = ["workdir", "ninja_file", "verbose", "max_jobs"]
+_CORE = "flashinfer.jit.core"
+_FUNCTIONS = {(_CORE, "run_ninja"): ["workdir", "ninja_file", "verbose", "max_jobs"]}
 
 
 def served_release() -> str:
@@ -19,12 +20,9 @@ def served_release() -> str:
 
 def _difference() -> str:
     """Returns what is missing or unknown in the package; empty if nothing is."""
-    from flashinfer.jit import core
-
-    run_ninja = getattr(core, "run_ninja", None)
-    if run_ninja is None or list(inspect.signature(run_ninja).parameters) != _PARAMETERS:
-        return f"flashinfer.jit.core has no run_ninja({', '.join(_PARAMETERS)})"
-    build = getattr(getattr(core, "JitSpecNvcc", None), "build", None)
+    if differs := differing(_FUNCTIONS):
+        return differs
+    build = found(_CORE, "JitSpecNvcc.build")
     if build is None or "run_ninja" not in inspect.unwrap(build).__code__.co_names:
-        return "flashinfer.jit.core has no JitSpecNvcc.build with run_ninja"
+        return f"{_CORE} has no JitSpecNvcc.build with run_ninja"
     return ""

@@ -12,8 +12,6 @@ off for releases of TileLang in which it does not find what it changes. It raise
 
 from __future__ import annotations
 
-from typing import Any
-
 from .._plugin.leases import LEASE_LIMIT, Settings
 from .._plugin.switch import Hooks, Switch, installed_release, installer
 from ..steps._steps import report_of
@@ -33,17 +31,4 @@ def _make_hooks(settings: Settings, release: str) -> Hooks:
 
 
 install = installer(switch, _make_hooks, LEASE_LIMIT)
-
-
-def uninstall() -> None:
-    """Turns the cache off. Compiled kernels stay usable."""
-    switch.uninstall()
-
-
-def status() -> dict[str, Any]:
-    """Returns the counts of this process.
-
-    ``on``, ``why_off``; the counts of `cccl_cache.steps.counts` (``hits``, ``made``, ...); ``not_cached`` and ``errors``:
-    counts by reason.
-    """
-    return switch.status()
+status, uninstall = switch.status, switch.uninstall

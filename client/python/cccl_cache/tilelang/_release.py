@@ -4,11 +4,9 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
-from typing import Any
 
-from .._plugin.switch import capable_release
+from .._plugin.switch import capable_release, differing, found
 
 PACKAGE = "tilelang"
 _CACHE = "tilelang.cache.kernel_cache"
@@ -51,23 +49,14 @@ def served_release() -> str:
 
 def _difference() -> str:
     """Returns what is missing or unknown in the package; empty if nothing is."""
-    for place, parameters in _FUNCTIONS.items():
-        found = _find(*place)
-        if found is None or list(inspect.signature(found).parameters) != parameters:
-            return f"{place[0]} has no {place[1]}({', '.join(parameters)})"
+    if differs := differing(_FUNCTIONS):
+        return differs
     for name in ("CUTLASS_INCLUDE_DIR", "TILELANG_TEMPLATE_PATH", "TL_LIBS"):
-        if not _find("tilelang.env", name):
+        if not found("tilelang.env", name):
             return f"tilelang.env has no {name}"
     for place, names in _CALLED.items():
-        function = inspect.unwrap(_find(*place))
+        function = inspect.unwrap(found(*place))
         for name in names:
             if name not in function.__code__.co_names:
                 return f"{place[1]} does not use {name}"
     return ""
-
-
-def _find(module: str, name: str) -> Any:
-    found: Any = importlib.import_module(module)
-    for part in name.split("."):
-        found = getattr(found, part, None)
-    return found

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import inspect
 
-from .._plugin.switch import capable_release
+from .._plugin.switch import capable_release, differing, found
 
 PACKAGE = "apache-tvm-ffi"
+_EXTENSION = "tvm_ffi.cpp.extension"
+_FUNCTIONS = {(_EXTENSION, "build_ninja"): ["build_dir"]}
 
 
 def served_release() -> str:
@@ -18,12 +20,9 @@ def served_release() -> str:
 
 def _difference() -> str:
     """Returns what is missing or unknown in the package; empty if nothing is."""
-    from tvm_ffi.cpp import extension
-
-    build_ninja = getattr(extension, "build_ninja", None)
-    if build_ninja is None or list(inspect.signature(build_ninja).parameters) != ["build_dir"]:
-        return "tvm_ffi.cpp.extension has no build_ninja(build_dir)"
-    build = getattr(extension, "_build_impl", None)
+    if differs := differing(_FUNCTIONS):
+        return differs
+    build = found(_EXTENSION, "_build_impl")
     if build is None or "build_ninja" not in inspect.unwrap(build).__code__.co_names:
-        return "tvm_ffi.cpp.extension has no _build_impl with build_ninja"
+        return f"{_EXTENSION} has no _build_impl with build_ninja"
     return ""
