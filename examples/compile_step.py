@@ -22,6 +22,8 @@ def compile(text):
         return pathlib.Path(place, "made.o").read_bytes()
 
 
+if len(sys.argv) != 2 or not sys.argv[1].endswith(".c"):
+    sys.exit("usage: compile_step.py FILE.c")
 source = pathlib.Path(sys.argv[1])
 # The fields are all that decides the result: here the text with its headers, the command and the compiler.
 text = subprocess.run(["cc", "-E", "-P", source], check=True, capture_output=True).stdout

@@ -4,7 +4,7 @@
 environment has a variable of the plug-ins.
 
 ``CCCL_CACHE=1`` turns all plug-ins on, ``CCCL_CACHE_COMPUTE=1`` that of cuda.compute. With ``CCCL_CACHE_COMPUTE=0`` too,
-all others are on. The module lies beside the package, so that a program that imports no served package does not load the
+all others are on. "off", "no" and "false" mean 0; any other value means 1. The module lies beside the package, so that a program that imports no served package does not load the
 client library. Such a program pays one comparison of names per import.
 """
 
@@ -34,7 +34,8 @@ _PLUGINS = {
 
 
 def _asked_for(variable: str) -> bool:
-    return os.environ.get(variable, os.environ.get("CCCL_CACHE", "0")) not in ("", "0")
+    value = os.environ.get(variable, os.environ.get("CCCL_CACHE", "0"))
+    return value.lower() not in ("", "0", "false", "no", "off")  # as in cccl_cache/_plugin/switch.py
 
 
 class _Finder(importlib.abc.MetaPathFinder):

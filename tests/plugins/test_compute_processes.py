@@ -101,9 +101,15 @@ def turned_on(program, **variables):
 
 @pytest.mark.parametrize("variables, on", [
     ({"CCCL_CACHE_COMPUTE": "1"}, "True"), ({"CCCL_CACHE_COMPUTE": "0"}, "False"), ({}, "False"),
-    ({"CCCL_CACHE": "1"}, "True"), ({"CCCL_CACHE": "1", "CCCL_CACHE_COMPUTE": "0"}, "False")])
+    ({"CCCL_CACHE": "1"}, "True"), ({"CCCL_CACHE": "1", "CCCL_CACHE_COMPUTE": "0"}, "False"),
+    ({"CCCL_CACHE": "1", "CCCL_CACHE_COMPUTE": "Off"}, "False")])
 def test_the_environment_turns_the_plug_in_on_at_import(variables, on):
     assert turned_on(ACTIVATED, **variables) == [on]
+
+
+@pytest.mark.parametrize("variables, on", [({"CCCL_CACHE": "0"}, "True"), ({"CCCL_CACHE_COMPUTE": "0"}, "False")])
+def test_the_plug_ins_own_variable_turns_it_off_also_for_install(variables, on):
+    assert turned_on("import cccl_cache.compute as plugin; print(plugin.install())", **variables) == [on]
 
 
 def test_a_program_that_imports_nothing_that_is_served_does_not_load_the_package():
@@ -122,8 +128,8 @@ def test_a_search_for_the_package_does_not_keep_the_plug_in_off():
 
 
 @pytest.mark.parametrize("value, told", [
-    ("1", "on, for cuda-cccl 1.2."), (None, "off until cccl_cache.compute.install() is called or CCCL_CACHE_COMPUTE=1 is set")])
+    ("1", "on, for cuda-cccl 1.2."), ("off", "off: CCCL_CACHE_COMPUTE is off"), ("", "off until cccl_cache.compute.install() is called or CCCL_CACHE_COMPUTE=1 is set")])
 def test_python_m_cccl_cache_shows_whether_the_plug_in_is_on(tmp_path, value, told):
-    environment = {**os.environ, "CCCL_CACHE_COMPUTE": value or "0", "CCCL_CACHE_SOCKET": str(tmp_path / "nobody")}
+    environment = {**os.environ, "CCCL_CACHE_COMPUTE": value, "CCCL_CACHE_SOCKET": str(tmp_path / "nobody")}
     answer = subprocess.run([sys.executable, "-m", "cccl_cache"], env=environment, text=True, capture_output=True)
     assert f"  cuda.compute: {told}" in answer.stdout

@@ -197,6 +197,14 @@ def test_fields_of_any_size_are_a_step(make_steps):
     assert make_steps().make(large, lambda: b"made") == make_steps().make(large, forget) == b"made"
 
 
+@pytest.mark.parametrize("namespace, settings, error", [
+    ("", {}, "namespace must have 1 to 128 bytes, not 0"), ("n" * 129, {}, "not 129"),
+    ("n", {"wait": "long"}, "wait must be a number of seconds"), ("n", {"hold": None}, "hold must be a number of seconds")])
+def test_settings_that_no_step_can_have_are_refused(namespace, settings, error):
+    with pytest.raises((TypeError, ValueError), match=error):
+        steps.Steps(namespace, **settings)
+
+
 @pytest.mark.parametrize("fields", [{"name": [1]}, {1: "name"}, ["name"]])
 def test_fields_of_another_type_are_refused(make_steps, fields):
     with pytest.raises(TypeError):

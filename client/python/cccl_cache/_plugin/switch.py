@@ -13,6 +13,7 @@ import threading
 from importlib import metadata
 from typing import Any, Callable, Mapping, Optional, Protocol
 
+from .._library import check_type
 from .daemon import own_client
 from .leases import LeaseClient, Settings
 from .report import Report
@@ -27,6 +28,7 @@ class Hooks(Protocol):
 
 
 _MISSING = object()
+_OFF = ("", "0", "false", "no", "off")
 
 
 class Patches:
@@ -124,11 +126,14 @@ class Switch:
         self._why_off: Optional[str] = "install() was not called"
 
     def install(self, make: Callable[[str], Hooks]) -> bool:
-        """Attaches the hooks that `make` returns for the release. If the plug-in must stay off, logs a warning and
-        returns False."""
+        """Attaches the hooks that `make` returns for the release. Returns False if the plug-in's variable turns it off, or
+        if it must stay off, which is logged as a warning."""
         with self._lock:
             if self._hooks is not None or self._finding:  # an import by `find` may install the plug-in too
                 return self._hooks is not None
+            if turned_off := self._turned_off():
+                self._why_off = turned_off
+                return False
             self._finding = True
             try:
                 release = self._find()
@@ -160,6 +165,8 @@ class Switch:
 
     def told(self) -> str:
         """Returns a line that says whether the plug-in is on in this environment, and how to turn it on."""
+        if turned_off := self._turned_off():
+            return f"off: {turned_off}"
         imported = self._module in sys.modules
         find = self._find if imported or self._find_unimported is None else self._find_unimported
         try:
@@ -170,10 +177,15 @@ class Switch:
             return f"off: {error}"
         if self._hooks is not None:
             return f"on, for {release} ({self._variable})"
-        if not imported and os.environ.get(self._variable, os.environ.get("CCCL_CACHE", "0")) not in ("", "0"):
+        if not imported and os.environ.get(self._variable, os.environ.get("CCCL_CACHE", "0")).lower() not in _OFF:
             condition = "" if find is self._find else ", if the release has what is needed"
             return f"on at the import of {self._module}{condition}: {release} ({self._variable})"
         return f"off until {self.report.logger.name}.install() is called or {self._variable}=1 is set, for {release}"
+
+    def _turned_off(self) -> str:
+        """Returns why `install` has no effect: the plug-in's own variable turns it off. Empty if it does not."""
+        value = os.environ.get(self._variable, "")
+        return f"{self._variable} is {value}" if value and value.lower() in _OFF else ""
 
 
 class Install(Protocol):
@@ -209,6 +221,7 @@ def installer(switch: Switch, hooks: Callable[[Settings, str], Hooks], longest_w
         bool
             Whether the plug-in is on. If not, ``status()["why_off"]`` has the reason.
         """
+        check_type("wait", "a number of seconds", wait, int, float)
         return switch.install(functools.partial(hooks, Settings(client or own_client, group, wait)))
 
     return install

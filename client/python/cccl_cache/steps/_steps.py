@@ -25,6 +25,7 @@ from ._flights import Made, Seat, enter, find
 
 _FORMAT = 1
 _HEAD = 8
+_LONGEST_NAMESPACE = 128  # bytes: the daemon's limit
 _BRIEFLY = 1.0  # seconds to wait for a lease to deposit a value that is there already
 _OUTCOMES = ("hits", "made", "published", "released", "failed", "expired", "hit_bytes", "made_bytes", "waited_seconds",
              "saved_seconds")
@@ -55,7 +56,7 @@ class Steps:
     Parameters
     ----------
     namespace : str
-        The program that defines the fields: ``"org.example.tool"``. At most 128 bytes.
+        The program that defines the fields: ``"org.example.tool"``. 1 to 128 bytes.
     group : str, optional
         The name or number of a Unix group whose members share the values, and so run each other's code if a value has
         code. Default: the values belong to the user alone.
@@ -73,6 +74,10 @@ class Steps:
                  client: Optional[Callable[[], LeaseClient]] = None) -> None:
         _library.check_type("namespace", "a str", namespace, str)
         _library.check_type("group", "a str", group, str, type(None))
+        _library.check_type("wait", "a number of seconds", wait, int, float)
+        _library.check_type("hold", "a number of seconds", hold, int, float)
+        if not 1 <= len(namespace.encode()) <= _LONGEST_NAMESPACE:
+            raise ValueError(f"namespace must have 1 to {_LONGEST_NAMESPACE} bytes, not {len(namespace.encode())}")
         self._namespace, self._group = namespace, group
         self._wait, self._hold = min(wait, threading.TIMEOUT_MAX), min(hold, threading.TIMEOUT_MAX)
         self._report = report_of(namespace)
