@@ -104,7 +104,7 @@ def four(node):
 @pytest.fixture(scope="module")
 def later(node, four):
     """A process without the plug-in."""
-    return node.start(CCCL_CACHE_TORCH="0")[0]
+    return node.start(CCCL_CACHE="0")[0]
 
 
 def counts(process):
@@ -217,7 +217,7 @@ def test_the_assembler_that_inductor_names_counts_from_the_start(tmp_path, monke
 def test_another_variable_of_triton_is_another_compile(node, four, name):
     assert node.compiles(four[0], "infer", node.file, 18)[1] in ((1, 1), (0, 0))
     four[3].ask("variable", name, "one")
-    assert node.compiles(four[3], "infer", node.file, 18)[1] == (1, 0)
+    assert node.compiles(four[3], "infer", node.file, 18)[1][0] == 1
     assert node.compiles(four[3], "infer", node.file, 18)[1] == (0, 0)
     four[3].ask("variable", name, "none")
     assert node.compiles(four[3], "infer", node.file, 18)[1] == (0, 0)
