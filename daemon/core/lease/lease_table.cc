@@ -220,9 +220,8 @@ std::optional<LeaseTable::Time> LeaseTable::Pass() {
       if (place.postponed) {
         told.emplace_back(place.tell,
                           Error{ErrorCode::kTimedOut,
-                                "the caller waited as long as it said it would for another node "
-                                "that makes the deposit, or for the end of one of its user's "
-                                "leases"});
+                                "the caller waited as long as it said it would: another node makes "
+                                "the deposit, or this user holds as many leases as it may"});
       } else if (place.fence == 0) {
         told.emplace_back(place.tell,
                           Error{ErrorCode::kTimedOut,
