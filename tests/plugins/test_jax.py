@@ -17,7 +17,7 @@ import pytest
 from asked_process import AskedProcess
 from cccl_cache._plugin.canonical import Refused
 from cccl_cache._plugin.leases import Settings
-from cccl_cache.jax import _hooks, _key, _release
+from cccl_cache.jax import _found, _hooks, _key, _release
 from cccl_cache.steps._steps import report_of
 from daemon_fixtures import lasting_daemon
 from jax._src import compiler
@@ -250,6 +250,13 @@ def test_a_found_executable_is_serialized_as_it_was_found(node, four):
 def test_an_executable_at_the_address_of_a_dead_one_is_serialized_as_its_own(node, four):
     for process, outcome in ((four[2], {"made": 2, "published": 2}), (four[3], {"hits": 2})):
         assert changes(process, "readdressed", node.file, 23, 24) == ([True, False], outcome)
+
+
+def test_another_executable_of_xla_behind_the_same_object_is_serialized_as_its_own():
+    found, executable = _found._Found(), types.SimpleNamespace(unsafe_executable_pointer=1)
+    found.add(executable, b"of the dead one")
+    executable.unsafe_executable_pointer = 2
+    assert found._serialized(executable, lambda _: b"own", executable) == b"own"
 
 
 def test_jaxs_own_directory_is_asked_first_and_filled_by_hits(node, four):

@@ -3,8 +3,8 @@
 """The bytes of found executables, for programs that serialize them.
 
 XLA serializes some loaded executables without their functions. So an executable that was found is serialized as the bytes
-that were found. An executable can't be referenced weakly: its bytes are kept under its address, until another executable has
-that address.
+that were found. An executable can't be referenced weakly: its bytes are kept under the addresses of the Python object and of
+XLA's own, until another executable has the first.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class _Found:
     """Thread-safe, except for `attach`."""
 
     def __init__(self) -> None:
-        self._values: dict[int, bytes] = {}
+        self._values: dict[int, tuple[Any, bytes]] = {}
         self._attached = False
 
     def attach(self) -> None:
@@ -37,7 +37,7 @@ class _Found:
 
     def add(self, executable: Any, value: bytes) -> None:
         """Keeps the value of an executable that was loaded from it."""
-        self._values[id(executable)] = value
+        self._values[id(executable)] = executable.unsafe_executable_pointer, value
 
     def _forgetting(self, make: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(make)
@@ -49,8 +49,10 @@ class _Found:
         return made
 
     def _serialized(self, executable: Any, serialize: Callable[..., bytes], *given: Any, **named: Any) -> bytes:
-        value = self._values.get(id(executable))
-        return serialize(*given, **named) if value is None else serialized_of(value)[0]
+        pointer, value = self._values.get(id(executable), (None, b""))
+        if value and pointer == executable.unsafe_executable_pointer:
+            return serialized_of(value)[0]
+        return serialize(*given, **named)
 
 
 def serialized_of(value: bytes) -> tuple[bytes, int]:

@@ -26,6 +26,7 @@ _FUNCTIONS = {
 }
 _ATTRIBUTES = [
     ("jax._src.lib", "_jax.LoadedExecutable.serialize"),
+    ("jax._src.lib", "_jax.LoadedExecutable.unsafe_executable_pointer"),
     ("jax._src.lib", "_jax.Client.deserialize_executable"),
     ("jax._src.lib", "_jax.Client.serialize_executable"),
     ("jax._src.lib", "_jax.CompileOnlyPyClient"),
