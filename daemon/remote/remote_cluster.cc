@@ -67,46 +67,6 @@ std::optional<std::chrono::system_clock::time_point> ParseTime(const RedisReply&
   return std::chrono::sys_seconds(std::chrono::seconds(seconds));
 }
 
-Counter CounterOf(EntryRefusal refusal) {
-  switch (refusal) {
-    case EntryRefusal::kMalformed:
-      return Counter::kRemoteMalformed;
-    case EntryRefusal::kOtherKey:
-      return Counter::kRemoteOtherKey;
-    case EntryRefusal::kUntrusted:
-      return Counter::kRemoteUntrusted;
-    case EntryRefusal::kForged:
-      return Counter::kRemoteForged;
-    case EntryRefusal::kExpired:
-      return Counter::kRemoteExpired;
-    case EntryRefusal::kTooLarge:
-      return Counter::kRemoteTooLarge;
-    case EntryRefusal::kCorrupt:
-      return Counter::kRemoteCorrupt;
-  }
-  return Counter::kRemoteCorrupt;
-}
-
-const char* WhyRefused(EntryRefusal refusal) {
-  switch (refusal) {
-    case EntryRefusal::kMalformed:
-      return "malformed: it is no entry, or was cut off";
-    case EntryRefusal::kOtherKey:
-      return "it was signed for another key";
-    case EntryRefusal::kUntrusted:
-      return "untrusted: no key that this node trusts signed it";
-    case EntryRefusal::kForged:
-      return "forged: its signer did not sign this";
-    case EntryRefusal::kExpired:
-      return "expired: it was signed too long ago, or in the future";
-    case EntryRefusal::kTooLarge:
-      return "it is larger than this node takes";
-    case EntryRefusal::kCorrupt:
-      break;
-  }
-  return "corrupt: its contents are not what was signed, or no entry that this version reads";
-}
-
 char LetterOf(EntryKind kind) {
   switch (kind) {
     case EntryKind::kArtifact:
@@ -133,6 +93,7 @@ RemoteCluster::RemoteCluster(Options options, std::shared_ptr<const TrustList> t
                              Statistics& statistics)
     : options_(std::move(options)),
       statistics_(statistics),
+      fetches_(link_, kDepositPatience * options_.link.patience, statistics),
       trusted_(std::move(trusted)),
       outbox_({.allowance = {options_.outbox_limit / 2, options_.outbox_limit},
                .entry_limit = options_.entry_limit,
@@ -449,12 +410,7 @@ void RemoteCluster::EndLook(uint64_t id, const std::shared_ptr<Look>& shared_loo
   const Look& look = *shared_look;
   Open* const open = FindOpen(id);
   if (open == nullptr || Serves(open, look) || open->compiles) return;
-  if (look.chunks) {
-    fetches_.push_back(
-        {.id = id, .look = shared_look, .deadline = Clock::now() + options_.longest_fetch});
-    if (fetches_.size() == 1) FetchChunk();
-    return;
-  }
+  if (look.chunks) return FetchChunks(id, shared_look);
   const bool leases = open->question.compile && Clock::now() >= ignore_leases_until_;
   if (look.lost || look.acquired || !leases) return Compile(id);
   if (open->pause.count() == 0) {
@@ -469,53 +425,22 @@ void RemoteCluster::EndLook(uint64_t id, const std::shared_ptr<Look>& shared_loo
   AwaitOther(id);
 }
 
-// Fetches the next chunk of the first deposit.
-void RemoteCluster::FetchChunk() {
-  std::erase_if(fetches_, [this](const Fetched& each) { return FindOpen(each.id) == nullptr; });
-  if (fetches_.empty()) return;
-  const Fetched& fetch = fetches_.front();
-  if (Clock::now() >= fetch.deadline) return EndFetch();
-  const EntryName& list = FindOpen(fetch.id)->question.entries.back();
-  const std::string name = fmt::format("{}:{}", NameOf(list), fetch.next);
-  const uint64_t number = ++chunks_asked_;
-  const bool sent =
-      link_.Send(PlaceOf(list), {"GETRANGE", name, "0", fmt::to_string(kMaxStoredChunk - 1)},
-                 [this, number](const RedisReply* reply) {
-                   if (number == chunks_asked_) TakeChunk(reply);
-                 });
-  if (!sent) return EndFetch();
-  link_.At(Clock::now() + kDepositPatience * options_.link.patience, [this, number] {
-    if (number != chunks_asked_) return;
-    link_.NoteSlow();
-    EndFetch();
-  });
-}
-
-void RemoteCluster::TakeChunk(const RedisReply* reply) {
-  Fetched& fetch = fetches_.front();
-  const bool answered = reply != nullptr && reply->kind == RedisReply::Kind::kText;
-  const auto chunk =
-      answered ? OpenChunk(*fetch.look->chunks, fetch.next, reply->text) : std::nullopt;
-  if (answered && !chunk && !reply->text.empty()) statistics_.Add(Counter::kRemoteCorrupt);
-  if (!chunk) return EndFetch();
-  fetch.contents += *chunk;
-  ++fetch.next;
-  if (fetch.contents.size() == fetch.look->chunks->size) return EndFetch();
-  FetchChunk();
-}
-
-// Continues the question with the whole deposit, or without one: a missing chunk is a miss.
-void RemoteCluster::EndFetch() {
-  ++chunks_asked_;
-  const Fetched fetch = std::move(fetches_.front());
-  fetches_.pop_front();
-  if (fetch.contents.size() == fetch.look->chunks->size) {
-    fetch.look->found.front().deposit =
-        std::make_shared<const std::string>(std::move(fetch.contents));
-  }
-  fetch.look->chunks.reset();
-  EndLook(fetch.id, fetch.look);
-  FetchChunk();
+// Continues the question with the whole deposit, or without one.
+void RemoteCluster::FetchChunks(uint64_t id, const std::shared_ptr<Look>& look) {
+  const EntryName& list = FindOpen(id)->question.entries.back();
+  fetches_.Add({.list = *std::exchange(look->chunks, std::nullopt),
+                .place = PlaceOf(list),
+                .name = NameOf(list),
+                .deadline = Clock::now() + options_.longest_fetch,
+                .wanted = [this, id] { return FindOpen(id) != nullptr; },
+                .done =
+                    [this, id, look](std::optional<std::string> contents) {
+                      if (contents) {
+                        look->found.front().deposit =
+                            std::make_shared<const std::string>(std::move(*contents));
+                      }
+                      EndLook(id, look);
+                    }});
 }
 
 // A node at its limit of leases takes no more, but still waits for other nodes' compiles.

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -19,6 +18,7 @@
 #include "base/mutex.h"
 #include "daemon/core/model/cluster.h"
 #include "daemon/core/model/statistics.h"
+#include "daemon/remote/chunk_fetches.h"
 #include "daemon/remote/deposit_chunks.h"
 #include "daemon/remote/redis_servers.h"
 #include "daemon/remote/remote_outbox.h"
@@ -120,14 +120,6 @@ class RemoteCluster final : public Cluster {
     bool acquired = false;  ///< whether this node holds the lease now
     std::optional<ChunkList> chunks = {};  ///< of a deposit that must be fetched in chunks
   };
-  /// A deposit that is fetched chunk by chunk.
-  struct Fetched {
-    uint64_t id = 0;
-    std::shared_ptr<Look> look;
-    Clock::time_point deadline;
-    std::string contents = {};
-    size_t next = 0;  ///< number of the next chunk
-  };
   /// A look-up for Peek(), which only explains a build.
   struct Peeking {
     Question question;
@@ -151,9 +143,7 @@ class RemoteCluster final : public Cluster {
   void EndPeek(Peeking& peek);
   [[nodiscard]] bool Serves(Open* open, const Look& look);
   void EndLook(uint64_t id, const std::shared_ptr<Look>& look);
-  void FetchChunk();
-  void TakeChunk(const RedisReply* reply);
-  void EndFetch();
+  void FetchChunks(uint64_t id, const std::shared_ptr<Look>& look);
   void AwaitOther(uint64_t id);
   void LookAtLease(uint64_t id);
   /// Parses the value of a lease on a compile. Returns none if no node writes such a text.
@@ -195,8 +185,7 @@ class RemoteCluster final : public Cluster {
 
   // Used on the link's thread only.
   std::unordered_map<uint64_t, Open> open_;
-  std::deque<Fetched> fetches_;  ///< only the first is fetched now, so one is in memory at a time
-  uint64_t chunks_asked_ = 0;
+  ChunkFetches fetches_;
   int in_vain_in_a_row_ = 0;
   Clock::time_point ignore_leases_until_;
   bool closed_ = false;

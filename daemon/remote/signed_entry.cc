@@ -158,4 +158,44 @@ std::variant<SharedEntry, EntryRefusal> OpenEntry(const EntryName& asked, std::s
   return entry;
 }
 
+Counter CounterOf(EntryRefusal refusal) {
+  switch (refusal) {
+    case EntryRefusal::kMalformed:
+      return Counter::kRemoteMalformed;
+    case EntryRefusal::kOtherKey:
+      return Counter::kRemoteOtherKey;
+    case EntryRefusal::kUntrusted:
+      return Counter::kRemoteUntrusted;
+    case EntryRefusal::kForged:
+      return Counter::kRemoteForged;
+    case EntryRefusal::kExpired:
+      return Counter::kRemoteExpired;
+    case EntryRefusal::kTooLarge:
+      return Counter::kRemoteTooLarge;
+    case EntryRefusal::kCorrupt:
+      return Counter::kRemoteCorrupt;
+  }
+  return Counter::kRemoteCorrupt;
+}
+
+const char* WhyRefused(EntryRefusal refusal) {
+  switch (refusal) {
+    case EntryRefusal::kMalformed:
+      return "malformed: it is no entry, or was cut off";
+    case EntryRefusal::kOtherKey:
+      return "it was signed for another key";
+    case EntryRefusal::kUntrusted:
+      return "untrusted: no key that this node trusts signed it";
+    case EntryRefusal::kForged:
+      return "forged: its signer did not sign this";
+    case EntryRefusal::kExpired:
+      return "expired: it was signed too long ago, or in the future";
+    case EntryRefusal::kTooLarge:
+      return "it is larger than this node takes";
+    case EntryRefusal::kCorrupt:
+      break;
+  }
+  return "corrupt: its contents are not what was signed, or no entry that this version reads";
+}
+
 }  // namespace cccl_cache::daemon

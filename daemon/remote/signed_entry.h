@@ -11,6 +11,7 @@
 #include "daemon/core/model/artifact.h"
 #include "daemon/core/model/cluster.h"
 #include "daemon/core/model/result.h"
+#include "daemon/core/model/statistics.h"
 #include "daemon/remote/trust_list.h"
 #include "proto/digest.h"
 #include "proto/signature.h"
@@ -59,5 +60,10 @@ inline constexpr std::chrono::seconds kMaxClockAhead{600};
 [[nodiscard]] std::variant<SharedEntry, EntryRefusal> OpenEntry(const EntryName& asked,
                                                                 std::string_view bytes,
                                                                 const OpeningRules& rules);
+
+/// Returns the counter of entries that are refused for this reason.
+[[nodiscard]] Counter CounterOf(EntryRefusal refusal);
+/// Returns the reason in words.
+[[nodiscard]] const char* WhyRefused(EntryRefusal refusal);
 
 }  // namespace cccl_cache::daemon
