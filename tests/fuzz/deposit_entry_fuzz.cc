@@ -22,7 +22,8 @@ using cccl_cache::daemon::EncodeDepositContents;
 using cccl_cache::daemon::EncodeDepositRecord;
 
 constexpr size_t kMagic = 8;
-constexpr std::string_view kVersion("\2\0\0\0", 4);
+constexpr std::string_view kVersion2("\2\0\0\0", 4);  // of contents, and of records without a time
+constexpr std::string_view kVersion3("\3\0\0\0", 4);  // of records
 
 const cccl_cache::Digest& Key() {
   static const cccl_cache::Digest key = cccl_cache::Sha256("key");
@@ -30,13 +31,13 @@ const cccl_cache::Digest& Key() {
 }
 
 std::string Body(const std::string& encoded) {
-  const size_t around = kMagic + kVersion.size() + sizeof(Key().bytes);
+  const size_t around = kMagic + kVersion2.size() + sizeof(Key().bytes);
   return encoded.substr(around, encoded.size() - around - sizeof(Key().bytes));
 }
 
-std::string Sealed(std::string_view magic, std::string_view body) {
+std::string Sealed(std::string_view magic, std::string_view version, std::string_view body) {
   std::string bytes(magic);
-  bytes.append(kVersion).append(Key().View()).append(body);
+  bytes.append(version).append(Key().View()).append(body);
   bytes.append(cccl_cache::Sha256(bytes).View());
   return bytes;
 }
@@ -62,15 +63,17 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static_cast<void>(DecodeDepositRecord(Key(), input));
 
   // A deposit has one encoding.
-  const std::string contents = Sealed("CCCLDEP\n", input);
+  const std::string contents = Sealed("CCCLDEP\n", kVersion2, input);
   if (const auto decoded = DecodeDepositContents(Key(), contents)) {
     assert(EncodeDepositContents(Key(), *decoded) == contents);
     assert(DecodeDepositContents(cccl_cache::Sha256("another key"), contents) == nullptr);
   }
-  const std::string record = Sealed("CCCLDPR\n", input);
+  const std::string record = Sealed("CCCLDPR\n", kVersion3, input);
   if (const auto decoded = DecodeDepositRecord(Key(), record)) {
     assert(EncodeDepositRecord(*decoded) == record);
     assert(!DecodeDepositRecord(cccl_cache::Sha256("another key"), record));
   }
+  const auto old = DecodeDepositRecord(Key(), Sealed("CCCLDPR\n", kVersion2, input));
+  assert(!old || old->took.count() == 0);
   return 0;
 }

@@ -177,10 +177,10 @@ void FairQueue::RunNow(Turn turn) {
   ++running_of_[account];
   ++changes_;
   changed_.NotifyOne();
-  const std::shared_ptr<Waits> waits = running->waits;
+  const Slot slot{running->waits, running->memory};
   mutex_.unlock();
-  run_(turn.item);
-  waits->Close();
+  run_(turn.item, slot);
+  slot.waits->Close();
   mutex_.lock();
   turn.memory = nullptr;
   turn.busy->Remove(account, 1);
@@ -271,16 +271,6 @@ void FairQueue::Waits::Close() {
   const MutexLock lock(mutex_);
   if (who_ != nullptr) queue_.EndWait(*running_);
   running_ = nullptr;
-}
-
-std::shared_ptr<FairQueue::Waits> FairQueue::WaitsOf(uint64_t item) const {
-  const MutexLock lock(mutex_);
-  return std::ranges::find(running_, item, &Running::item)->waits;
-}
-
-CompileMemory::Running* FairQueue::MemoryOf(uint64_t item) const {
-  const MutexLock lock(mutex_);
-  return std::ranges::find(running_, item, &Running::item)->memory;
 }
 
 void FairQueue::MemoryFreed() {

@@ -72,13 +72,19 @@ class FairQueue {
     uint64_t turns_of_others = 64;
     std::chrono::milliseconds reserved_for{60'000};
   };
-  using Run = std::function<void(uint64_t item)>;
   /// The number of starts that may pass an item, except a warm-up, whose memory does not fit.
   static constexpr size_t kMaxPassedBy = WaitingItems::kMaxPassedBy;
 
   /// Records when a running item waits for files of its requester. It may outlive the queue. It
   /// ignores calls after the end of the item. Thread-safe.
   class Waits;
+  /// What one run of an item has of the queue. An item that is added again before its run has begun
+  /// runs once more, perhaps at the same time, with another slot.
+  struct Slot {
+    std::shared_ptr<Waits> waits;
+    CompileMemory::Running* memory;  ///< valid during the run; null if the queue has no `memory`
+  };
+  using Run = std::function<void(uint64_t item, const Slot& slot)>;
 
   /// For each running item, `run` is called on a thread of the queue. `make_room` is called when an
   /// item begins to wait for memory. The queue holds no lock during these calls. If `memory` is
@@ -113,11 +119,6 @@ class FairQueue {
 
   /// Must be called when a compile that is not in the queue has freed memory of `memory`.
   void MemoryFreed();
-
-  /// Both require that the item is running.
-  [[nodiscard]] std::shared_ptr<Waits> WaitsOf(uint64_t item) const;
-  [[nodiscard]] CompileMemory::Running* MemoryOf(uint64_t item) const;  ///< null if the queue has
-                                                                        ///< no `memory`
 
   [[nodiscard]] size_t waiting() const;
   [[nodiscard]] size_t running() const;

@@ -159,8 +159,8 @@ Flights::Flights(const Parts& parts, const Limits& limits, StartAgain start_agai
       shadow_checks_({parts.cache, runner_, idle_jobs_, parts.compile.statistics, parts.report},
                      limits.shadow_check_every),
       queue_(
-          limits.queue, [this](uint64_t flight) { Run(flight); }, &memory_,
-          [this] { idle_jobs_.MakeRoom(); }) {}
+          limits.queue, [this](uint64_t flight, const FairQueue::Slot& slot) { Run(flight, slot); },
+          &memory_, [this] { idle_jobs_.MakeRoom(); }) {}
 
 void Flights::Close() {
   parts_.table.CancelAll();
@@ -320,7 +320,7 @@ void Flights::NoteTime(BuildKind kind, std::chrono::microseconds time) {
 
 // Runs one flight in its slot, from the start of the compile to the answers. Called on a thread of
 // the queue.
-void Flights::Run(uint64_t flight) {
+void Flights::Run(uint64_t flight, const FairQueue::Slot& slot) {
   const auto started = parts_.table.Begin(flight);
   if (!started) return;
   const BuildPlan& plan = *started->plan;
@@ -337,8 +337,8 @@ void Flights::Run(uint64_t flight) {
     return;
   }
   const Caller& caller = started->caller;
-  CompileOrder order{.caller = caller, .memory = queue_.MemoryOf(flight)};
-  const std::shared_ptr<FairQueue::Waits> waits = queue_.WaitsOf(flight);
+  CompileOrder order{.caller = caller, .memory = slot.memory};
+  const std::shared_ptr<FairQueue::Waits> waits = slot.waits;
   order.around_files = [waits](std::unique_ptr<RequesterFiles> files) {
     return std::make_unique<WaitedFor>(std::move(files), waits);
   };

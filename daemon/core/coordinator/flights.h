@@ -112,7 +112,7 @@ class Flights {
   void EndAsking(uint64_t flight);
   void Enqueue(uint64_t flight, const FlightTable::Unqueued& waiter);
   void NoteTime(BuildKind kind, std::chrono::microseconds time);
-  void Run(uint64_t flight);
+  void Run(uint64_t flight, const FairQueue::Slot& slot);
   [[nodiscard]] bool HasLanded(const BuildPlan& plan, uid_t uid, const Manifest* known);
   void LooksOutside(uint64_t flight, const BuildPlan& plan, const Caller& caller);
   /// Like LooksOutside, but for a flight that waits for another node's compile: that compile

@@ -56,7 +56,8 @@ class Scene {
  public:
   explicit Scene(const FairQueue::Bounds& bounds = {.slots = 32})
       : queue(
-            bounds, [this](uint64_t item) { Run(item); }, &memory, [this] { ++asked_for_room; }) {}
+            bounds, [this](uint64_t item, const auto&) { Run(item); }, &memory,
+            [this] { ++asked_for_room; }) {}
   /// Records that a compile of this kind has just ended and needed this much.
   void Learn(const Kind& kind, uint64_t bytes, bool ended = true) {
     const auto running = memory.TryStart(kind);

@@ -62,7 +62,7 @@ struct Line {
                .total = total,
                .relief_slots = 0,
                .turns_of_others = 3},
-              [this](uint64_t item) { recorder.Run(item); }) {
+              [this](uint64_t item, const auto&) { recorder.Run(item); }) {
     CHECK(queue.Add(1000, Account(0)).ok());
     recorder.Wait(1);
   }
@@ -112,7 +112,7 @@ TEST_CASE("an item of two users runs once, at its better place in their queues")
 TEST_CASE("an account without a running item gets a relief slot if others hold all slots") {
   Recorder recorder;
   FairQueue queue({.slots = 1, .relief_slots = 1, .relief_after = std::chrono::milliseconds(1)},
-                  [&](uint64_t item) { recorder.Run(item); });
+                  [&](uint64_t item, const auto&) { recorder.Run(item); });
   for (uint64_t item : {1, 2, 3}) CHECK(queue.Add(item, Account(7)).ok());
   CHECK(recorder.Wait(1) == std::vector<uint64_t>{1});
   CHECK(queue.Add(10, Account(8)).ok());
@@ -212,7 +212,7 @@ TEST_CASE("an item has its own priority in each user's queue") {
 TEST_CASE("a warm-up gets no relief slot") {
   Recorder recorder;
   FairQueue queue({.slots = 1, .relief_slots = 1, .relief_after = std::chrono::milliseconds(1)},
-                  [&](uint64_t item) { recorder.Run(item); });
+                  [&](uint64_t item, const auto&) { recorder.Run(item); });
   CHECK(queue.Add(1, Account(7)).ok());
   CHECK(recorder.Wait(1) == std::vector<uint64_t>{1});
   CHECK(queue.Add(10, Account(8), kWarmUp).ok());
@@ -231,7 +231,8 @@ TEST_CASE("an added item wakes only one slot's thread") {
   };
   Recorder recorder;
   recorder.Release();
-  FairQueue queue({.slots = 64, .relief_slots = 4}, [&](uint64_t item) { recorder.Run(item); });
+  FairQueue queue({.slots = 64, .relief_slots = 4},
+                  [&](uint64_t item, const auto&) { recorder.Run(item); });
   REQUIRE(queue.Add(0, Account(7)).ok());
   recorder.Wait(1);
   const long before = sleeps();
@@ -247,7 +248,7 @@ TEST_CASE("an added item wakes only one slot's thread") {
 TEST_CASE("root gets a relief slot even if other users hold as many as they may") {
   Recorder recorder;
   FairQueue queue({.slots = 1, .relief_slots = 4, .relief_after = std::chrono::milliseconds(1)},
-                  [&](uint64_t item) { recorder.Run(item); });
+                  [&](uint64_t item, const auto&) { recorder.Run(item); });
   for (uint64_t uid = 1; uid <= 6; ++uid) {
     CHECK(queue.Add(uid, Account(static_cast<uid_t>(uid))).ok());
   }
@@ -282,7 +283,8 @@ TEST_CASE("a container has no more turns than each user of the node") {
 
 TEST_CASE("containers that hold half of the slots get no more while a user of the node waits") {
   Recorder recorder;
-  FairQueue queue({.slots = 4, .relief_slots = 0}, [&](uint64_t item) { recorder.Run(item); });
+  FairQueue queue({.slots = 4, .relief_slots = 0},
+                  [&](uint64_t item, const auto&) { recorder.Run(item); });
   for (uid_t i : {1, 2}) CHECK(queue.Add(i, Container(i)).ok());
   recorder.Wait(2);
   for (uint64_t item : {10, 11}) CHECK(queue.Add(item, Account(7)).ok());
@@ -309,7 +311,7 @@ TEST_CASE("control groups below one group share its turns") {
 TEST_CASE("containers have at most half of the relief slots") {
   Recorder recorder;
   FairQueue queue({.slots = 1, .relief_slots = 4, .relief_after = std::chrono::milliseconds(1)},
-                  [&](uint64_t item) { recorder.Run(item); });
+                  [&](uint64_t item, const auto&) { recorder.Run(item); });
   for (uint64_t i = 1; i <= 6; ++i) {
     CHECK(queue.Add(i, Account(kFirstContainerUser + static_cast<uid_t>(i))).ok());
   }
@@ -329,8 +331,8 @@ struct Waiters {
                .parked_per_account = 2,
                .parked = 8,
                .park_after = std::chrono::milliseconds(1)},
-              [this](uint64_t item) {
-                const auto waits = item < 100 ? nullptr : queue.WaitsOf(item);
+              [this](uint64_t item, const FairQueue::Slot& slot) {
+                const auto waits = item < 100 ? nullptr : slot.waits;
                 if (waits != nullptr) waits->Begin(this);
                 recorder.Run(item);
                 if (waits != nullptr) waits->End(this);
@@ -383,8 +385,8 @@ TEST_CASE("a parked item that continues takes the next free slot") {
   Recorder recorder;
   std::atomic<FairQueue::Waits*> waits = nullptr;
   FairQueue queue({.slots = 1, .relief_slots = 0, .park_after = std::chrono::milliseconds(1)},
-                  [&](uint64_t item) {
-                    const auto mine = queue.WaitsOf(item);
+                  [&](uint64_t item, const FairQueue::Slot& slot) {
+                    const auto mine = slot.waits;
                     if (item == 1) mine->Begin(&recorder);
                     if (item == 1) waits = mine.get();
                     recorder.Run(item);
@@ -407,12 +409,12 @@ TEST_CASE("short waits of an item free its slot once their sum exceeds `park_aft
   std::atomic<bool> other_ran = false;
   std::atomic<bool> ran_beside = false;
   FairQueue queue({.slots = 1, .relief_slots = 0, .park_after = std::chrono::milliseconds(100)},
-                  [&](uint64_t item) {
+                  [&](uint64_t item, const FairQueue::Slot& slot) {
                     if (item == 2) {
                       other_ran = true;
                       return;
                     }
-                    const auto waits = queue.WaitsOf(item);
+                    const auto waits = slot.waits;
                     for (int answers = 0; answers < 20'000 && !other_ran; ++answers) {
                       waits->Begin(&queue);
                       std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -435,9 +437,9 @@ struct Holders {
                .parked_per_account = 0,
                .park_after = std::chrono::milliseconds(1),
                .give_way_after = give_way_after},
-              [this](uint64_t item) {
+              [this](uint64_t item, const FairQueue::Slot& slot) {
                 if (item < 100) return recorder.Run(item);
-                const auto waits = queue.WaitsOf(item);
+                const auto waits = slot.waits;
                 const auto since = FairQueue::Clock::now();
                 waits->Begin(this);
                 const std::stop_callback given_way(waits->gives_way(), [&] {
@@ -505,13 +507,32 @@ TEST_CASE("an item that waits for its requester keeps its slot while no account 
   CHECK(holders.gave_way == 0);
 }
 
+TEST_CASE("an item that is added again while it runs has a slot of its own") {
+  std::vector<std::shared_ptr<FairQueue::Waits>> slots;
+  std::mutex mutex;
+  Recorder recorder;
+  FairQueue queue({.slots = 2}, [&](uint64_t item, const FairQueue::Slot& slot) {
+    {
+      const std::lock_guard lock(mutex);
+      slots.push_back(slot.waits);
+    }
+    recorder.Run(item);
+  });
+  CHECK(queue.Add(1, Account(7)).ok());
+  CHECK(recorder.Wait(1).size() == 1);
+  CHECK(queue.Add(1, Account(8)).ok());
+  CHECK(recorder.Wait(2).size() == 2);
+  CHECK(slots.front() != slots.back());
+  recorder.Release();
+}
+
 TEST_CASE("a wait that outlives its item changes nothing") {
   std::shared_ptr<FairQueue::Waits> waits;
   {
     Recorder recorder;
     recorder.Release();
-    FairQueue queue({.slots = 1}, [&](uint64_t item) {
-      waits = queue.WaitsOf(item);
+    FairQueue queue({.slots = 1}, [&](uint64_t item, const FairQueue::Slot& slot) {
+      waits = slot.waits;
       waits->Begin(&recorder);
       recorder.Run(item);
     });

@@ -80,7 +80,7 @@ class Scene {
                  const FairQueue::Bounds& bounds = {.slots = 1})
       : memory(limits, statistics, [this] { queue.MemoryFreed(); }),
         queue(
-            bounds, [this](uint64_t item) { Compile(item); }, &memory) {
+            bounds, [this](uint64_t item, const auto&) { Compile(item); }, &memory) {
     for (const Account& account : {kAnn, kBob}) {
       for (const uint64_t size : {100, 300, 400, 600, 5000}) Learn(account, size);
     }

@@ -33,7 +33,7 @@ class RunningServer {
   FakeBuilder builder;
   /// Memory for two runs of unknown kinds.
   CompileMemory memory{2 * CompileMemory::kUnknownBytes * 4 / 3, statistics};
-  FairQueue queue{{}, [](uint64_t) {}, &memory};
+  FairQueue queue{{}, [](uint64_t, const auto&) {}, &memory};
   FakeToolchains toolchains;
   FakeReleases releases;
   BuildBreakdown breakdown;
