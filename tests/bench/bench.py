@@ -9,6 +9,7 @@ import signal
 import sys
 
 import first
+import frameworks
 import load
 import measurements
 import nvcc
@@ -17,7 +18,7 @@ from figures import Effort
 from servers import Servers
 
 
-PARTS = ("hits", "python", "processes", "restarts", "load", "compiles", "run", "first", "nvcc")
+PARTS = ("hits", "python", "processes", "restarts", "load", "compiles", "run", "first", "nvcc", "frameworks")
 
 
 def arguments():
@@ -38,7 +39,7 @@ def arguments():
 
 def rows(servers, given):
     effort = Effort.quick() if given.quick else Effort()
-    wanted = given.only or PARTS
+    wanted = given.only or [part for part in PARTS if part != "frameworks"]  # which need 6 GB of wheels
     fake_root = servers.build / "tests/support/fake_cuda13"
     if given.before:
         yield from two_builds.compare(servers, given.before, fake_root, given.cuda, effort, wanted)
@@ -65,6 +66,8 @@ def rows(servers, given):
         yield from first.first(servers, given.cuda, effort)
     if "nvcc" in wanted:
         yield from nvcc.nvcc(servers, given.cuda, effort)
+    if "frameworks" in wanted:
+        yield from frameworks.frameworks(servers, given.python, effort)
 
 
 def table(found):

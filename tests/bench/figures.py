@@ -35,6 +35,7 @@ class Effort:
     nvcc_rounds: int = 7
     first_programs: tuple = (120, 160, 10, 10, 40, 120)  # of each workload in first.py
     storms: int = 5
+    at_once: int = 8  # processes of a framework
     swarm_keys: int = 20
     restarts: int = 5
     filled_entries: int = 100_000
@@ -48,7 +49,7 @@ class Effort:
 
     @classmethod
     def quick(cls):
-        return cls(hit_passes=2, hit_rounds=10, rate_rounds=3, processes=60, misses=3, first_rounds=1, nvcc_rounds=3, first_programs=(40, 40, 10, 10, 20, 40), storms=1, swarm_keys=2, restarts=1, filled_entries=20_000,
+        return cls(hit_passes=2, hit_rounds=10, rate_rounds=3, processes=60, misses=3, first_rounds=1, nvcc_rounds=3, first_programs=(40, 40, 10, 10, 20, 40), storms=1, at_once=2, swarm_keys=2, restarts=1, filled_entries=20_000,
                    most_entries=10_000, load_rounds=1, load_seconds=2, connections=200, in_flight=1_000, rates=(250, 1_000), users=(1, 8))
 
 

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 
@@ -40,3 +41,33 @@ class AskedProcess:
         self.process.wait()
         self.process.stdin.close()
         self.process.stdout.close()
+
+
+class ForkedProcess:
+    """A process that a server has forked for this connection, in a session of its own. Answers each line of JSON with another."""
+
+    def __init__(self, path):
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._socket.connect(path)
+        self._lines = self._socket.makefile("rw")
+        self._number = int(self._lines.readline())
+
+    def tell(self, *command):
+        print(json.dumps(command, default=str), file=self._lines, flush=True)
+
+    def hear(self):
+        line = self._lines.readline()
+        assert line, "the process ended"
+        return json.loads(line)
+
+    def ask(self, *command):
+        self.tell(*command)
+        return self.hear()
+
+    def signal(self, number):
+        """Sends a signal to the process and its children."""
+        os.killpg(self._number, number)
+
+    def end(self):
+        self._lines.close()
+        self._socket.close()

@@ -13,6 +13,7 @@ import subprocess
 import sys
 
 import pytest
+from asked_process import ForkedProcess
 from cccl_cache._ninja.commands import Command, Commands
 from cccl_cache._ninja.key import Inputs
 from cccl_cache._plugin.canonical import Refused
@@ -38,30 +39,8 @@ CALL = 'extern "C" int __tvm_ffi_scale(void*, const void*, int, void*) { RUN; re
 FOUND, MADE = {"hits": 1}, {"made": 1, "published": 1}
 
 
-class Process:
-    """A process of flashinfer_program.py, in a session of its own."""
-
-    def __init__(self, path):
-        self._socket = socket.socket(socket.AF_UNIX)
-        self._socket.connect(path)
-        self._lines = self._socket.makefile("rw")
-        self._number = int(self._lines.readline())
-
-    def tell(self, *command):
-        print(json.dumps(command, default=str), file=self._lines, flush=True)
-
-    def hear(self):
-        line = self._lines.readline()
-        assert line, "the process ended"
-        return json.loads(line)
-
-    def ask(self, *command):
-        self.tell(*command)
-        return self.hear()
-
-    def signal(self, number):
-        """Sends a signal to the process and its children."""
-        os.killpg(self._number, number)
+class Process(ForkedProcess):
+    """A process of flashinfer_program.py."""
 
     def counts(self, plugin):
         status = self.ask("status", plugin)
@@ -77,10 +56,6 @@ class Process:
 
     def not_cached(self, plugin):
         return self.ask("status", plugin)["not_cached"]
-
-    def end(self):
-        self._lines.close()
-        self._socket.close()
 
 
 class Node:

@@ -3,7 +3,8 @@
 """A process that compiles with torch.compile at a test's command, on the CPU. Answers each line with a line of JSON.
 
 "infer FILE NUMBER": the value of the compiled function of this file, or the error's name. Each command has empty directories.
-"train FILE NUMBER": the same with the sum of the gradient. "gated FILE NUMBER GATE": as "infer", but the compile waits for a
+"train FILE NUMBER": the same with the sum of the gradient. "own FILE NUMBER": as "infer", with the directories of the process.
+"gated FILE NUMBER GATE": as "infer", but the compile waits for a
 line from this FIFO, and fails if it is "fail". "shapes FILE NUMBER SIZE...": as "infer", for these sizes with dynamic shapes.
 "child FILE NUMBER GATE": starts a child that does "gated", and returns its id; with "exit" from the FIFO, it ends there.
 "set MODULE NAME VALUE": sets an option. "variable NAME VALUE|none": sets a variable. "backend FILE NUMBER": as "infer" with a
@@ -13,6 +14,7 @@ plug-in on and off. "hooked": whether functions of torch are changed. "without M
 Each compile of a graph appends a line to $COMPILED.
 """
 
+import contextlib
 import importlib
 import importlib.util
 import json
@@ -60,9 +62,9 @@ def load(file):
     return module.scale
 
 
-def run(file, number, sizes=(64,), dynamic=None, train=False):
+def run(file, number, sizes=(64,), dynamic=None, train=False, directories=fresh_cache):
     torch._dynamo.reset()
-    with fresh_cache():
+    with directories():
         try:
             made = torch.compile(load(file), dynamic=dynamic)
             values = []
@@ -86,6 +88,10 @@ def infer(file, number):
 
 def train(file, number):
     return run(file, number, train=True)
+
+
+def own(file, number):
+    return run(file, number, directories=contextlib.nullcontext)
 
 
 def gated(file, number, path):
@@ -173,7 +179,7 @@ def without(module, name):
         setattr(owner, name, original)
 
 
-COMMANDS = {"infer": infer, "train": train, "gated": gated, "shapes": shapes, "child": child, "set": set_option,
+COMMANDS = {"infer": infer, "train": train, "own": own, "gated": gated, "shapes": shapes, "child": child, "set": set_option,
             "variable": variable, "backend": backend, "status": status, "install": install, "uninstall": uninstall,
             "hooked": hooked, "without": without}
 print(json.dumps("loaded by torch" if loaded_by_torch else "ready"), file=answers, flush=True)
