@@ -57,6 +57,11 @@ _INCLUDE = re.compile(
     r"(-I|-isystem=?|-iquote|-idirafter|--include-path[= ]?|--system-include[= ]?|-Xcompiler=-I)(.*)", re.DOTALL)
 _HOST = re.compile(r"(-ccbin|--compiler-bindir)(=.*)?")
 _BESIDE = re.compile(rb'^[ \t]*#[ \t]*(?:include|include_next|import)[ \t]*"([^"\n]+)"', re.MULTILINE)
+# What makes a text's result depend on a file that neither its includes nor ninja name.
+_UNNAMED = re.compile(
+    rb"\.incbin|__has_(include|embed)|^[ \t]*#[ \t]*((include|include_next|import)[ \t]+[A-Za-z_]|embed\b)", re.MULTILINE)
+_BINARY = (b"\x7fELF", b"!<arch>\n")
+_LINKED = re.compile(r".+\.(a|so)(\.[\d.]+)?", re.DOTALL)
 _PLAIN = {"cp", "ld"}  # programs that read no files but those that their command names
 
 
@@ -69,12 +74,14 @@ class Inputs:
         self._made.update({f"{name}.d": f"{at}.d" for name, at in list(self._made.items())})
         self._directories: dict[str, str] = {}
         self._files: dict[str, str] = {}
+        self._named: list[str] = []  # files in the commands, as they are named
         self.fields: dict[str, Any] = {
             "commands": tuple(self._command(each) for each in build.commands),
             # Options in a variable name inputs as those of a command do.
             "variables": tuple((name, *self._variable(name, value)) for name, value in variables()),
+            "preloaded": tuple(map(file_digest, filter(os.path.isfile, re.split("[ :]", os.environ.get("LD_PRELOAD", ""))))),
         }
-        beside = tuple(digest for source in list(self._files) for digest in self._beside(source))
+        beside = tuple(digest for source in list(self._named) for digest in self._beside(source))
         self.fields["beside"] = beside
 
     def unknown_file(self) -> Optional[str]:
@@ -129,7 +136,9 @@ class Inputs:
         if not (_LIBRARY.fullmatch(word) or self._is_plain(before, word)) or _MACHINE.search(word):
             raise Refused(f"the option {word}")
         if not word.startswith("-") and os.path.isfile(self._build.path(word)):
-            return (os.path.basename(word), self._file(self._build.path(word)))
+            path = self._build.path(word)
+            self._named.append(path)
+            return (os.path.basename(word), _linked_file(path) if _LINKED.fullmatch(word) else self._file(path))
         return (word,)
 
     def _is_plain(self, before: str, word: str) -> bool:
@@ -166,22 +175,35 @@ class Inputs:
         for place in places:
             for each in wanted:
                 if os.path.isfile(path := os.path.join(place, each)):
-                    return file_digest(path)
+                    return _linked_file(path)
         for each in wanted:
             if os.path.isabs(path := library_file(program, each)):
-                return file_digest(path)
+                return _linked_file(path)
         raise Refused(f"the library {name}")
 
     def _beside(self, source: str) -> Iterator[Description]:
         """Yields the headers that a source finds beside itself, and those that these find."""
         with open(source, "rb") as file:
-            names = _BESIDE.findall(file.read())
+            text = file.read()
+        if text.startswith(_BINARY):
+            return
+        names = _BESIDE.findall(text)
+        if _UNNAMED.search(text) or (names and os.path.islink(source)):  # a compiler looks beside the link
+            raise Refused("a source that is a link, or whose result depends on files that it does not name")
         for name in map(os.fsdecode, names):
             path = os.path.join(os.path.dirname(source), name)
             real = os.path.realpath(path)
             if os.path.isfile(path) and real not in self._files and not self._is_searched(real):
                 yield name, self._file(real)
-                yield from self._beside(real)
+                yield from self._beside(path)
 
     def _is_searched(self, path: str) -> bool:
         return any(path.startswith(place + "/") for place in self._directories)
+
+
+def _linked_file(path: str) -> str:
+    """Returns the digest of a library. Raises Refused for a text of the linker and a thin archive, which name other files."""
+    with open(path, "rb") as file:
+        if not file.read(8).startswith(_BINARY):
+            raise Refused(f"the library {os.path.basename(path)} names other files")
+    return file_digest(path)

@@ -365,4 +365,5 @@ def _pack(made: Made) -> bytes:
 def _unpack(packed: bytes) -> Made:
     if len(packed) < _HEAD:
         raise ValueError("a step is damaged: it has no time")
-    return Made(packed[_HEAD:], int.from_bytes(packed[:_HEAD], "little") / 1e6)
+    # Another member of a group may have written any time: no more than a lease lasts is believed.
+    return Made(packed[_HEAD:], min(int.from_bytes(packed[:_HEAD], "little") / 1e6, LEASE_LIMIT))

@@ -16,8 +16,32 @@ import tarfile
 import uuid
 from typing import Iterator, Optional
 
-_MOST_FILES = 10_000
+_MOST = 10_000  # files, and directories
 _LONGEST_NAME = 1024  # characters, of a path below the directory
+_DEEPEST = 64  # directories, one in the other
+
+
+class _Names:
+    """The paths of a tree below its directory, within the limits of a tree."""
+
+    def __init__(self) -> None:
+        self._files: set[str] = set()
+        self._directories: set[str] = set()
+
+    def add(self, name: str) -> None:
+        """Adds a file. Raises ValueError if a tree can't have it."""
+        parts = name.split("/")
+        if len(name) > _LONGEST_NAME or len(parts) > _DEEPEST:
+            raise ValueError(f"{name!r} has more than {_LONGEST_NAME:,} characters or {_DEEPEST} directories")
+        if "\0" in name or any(part in ("", ".", "..") for part in parts):
+            raise ValueError(f"the tree has {name!r}, a path that is not allowed")
+        above = {"/".join(parts[:count]) for count in range(1, len(parts))}
+        if name in self._files or name in self._directories or not above.isdisjoint(self._files):
+            raise ValueError(f"the tree has {name!r} twice")
+        self._files.add(name)
+        self._directories |= above
+        if max(len(self._files), len(self._directories)) > _MOST:
+            raise ValueError(f"the tree has more than {_MOST:,} files or directories")
 
 
 def pack_tree(directory: str) -> bytes:
@@ -33,15 +57,14 @@ def pack_tree(directory: str) -> bytes:
     ------
     ValueError
         The directory has something that is no regular file or directory, such as a link; a path of more than 1,024
-        characters; or more than 10,000 files.
+        characters or 64 directories; or more than 10,000 files or directories.
     OSError
         A file can't be read.
     """
-    packed = io.BytesIO()
+    packed, names = io.BytesIO(), _Names()
     with tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive:
-        for number, (name, path) in enumerate(_files(directory, "")):
-            if number >= _MOST_FILES:
-                raise ValueError(f"{directory} has more than {_MOST_FILES:,} files")
+        for name, path in _files(directory, ""):
+            names.add(name)
             with open(path, "rb") as file:
                 data = file.read()
                 member = tarfile.TarInfo(name)
@@ -65,8 +88,8 @@ def unpack_tree(value: bytes, directory: str, *, staging: Optional[str] = None) 
     Raises
     ------
     ValueError
-        The value is no such archive: it has a link or a device, a path that leaves the directory, a path twice, a path of
-        more than 1,024 characters, or more than 10,000 files.
+        The value is no such archive: it has a link or a device, a path that leaves the directory, a path twice, or more
+        than `pack_tree` allows.
     FileExistsError
         The directory exists.
     OSError
@@ -97,8 +120,8 @@ def _files(directory: str, name: str) -> Iterator[tuple[str, str]]:
     with os.scandir(directory) as found:
         entries = sorted(found, key=lambda entry: entry.name)
     for entry in entries:
-        if len(name) + len(entry.name) > _LONGEST_NAME:
-            raise ValueError(f"{entry.path} has more than {_LONGEST_NAME:,} characters below the directory")
+        if len(name) + len(entry.name) > _LONGEST_NAME or name.count("/") >= _DEEPEST:
+            raise ValueError(f"{entry.path} has more than {_LONGEST_NAME:,} characters or {_DEEPEST} directories")
         if entry.is_dir(follow_symlinks=False):
             yield from _files(entry.path, f"{name}{entry.name}/")
         elif entry.is_file(follow_symlinks=False):
@@ -109,17 +132,13 @@ def _files(directory: str, name: str) -> Iterator[tuple[str, str]]:
 
 def _members(value: bytes) -> Iterator[tuple[tarfile.TarInfo, bytes]]:
     """Yields the files of an archive. Raises ValueError for all that `pack_tree` does not write."""
-    seen: set[str] = set()
+    names = _Names()
     try:
         with tarfile.open(fileobj=io.BytesIO(value), mode="r:") as archive:
             for member in archive:
                 if member.type != tarfile.REGTYPE or member.issparse():
                     raise ValueError(f"the tree has {member.name!r}, which is no regular file")
-                if not _stays_below(member.name):
-                    raise ValueError(f"the tree has {member.name!r}, a path that is not allowed")
-                if member.name in seen or len(seen) >= _MOST_FILES:
-                    raise ValueError(f"the tree has {member.name!r} twice, or too many files")
-                seen.add(member.name)
+                names.add(member.name)
                 file = archive.extractfile(member)
                 data = file.read() if file is not None else b""
                 if len(data) != member.size:
@@ -128,7 +147,3 @@ def _members(value: bytes) -> Iterator[tuple[tarfile.TarInfo, bytes]]:
     except (tarfile.TarError, UnicodeError, OverflowError, MemoryError, RecursionError) as error:
         raise ValueError(f"the tree is damaged: {error}") from None
 
-
-def _stays_below(name: str) -> bool:
-    """Returns whether each part of a path is the name of a file or directory."""
-    return len(name) <= _LONGEST_NAME and "\0" not in name and all(part not in ("", ".", "..") for part in name.split("/"))

@@ -116,6 +116,9 @@ def _refuse_others(request: Request, packages: Packages) -> None:
     for name in _OTHER_RESULTS:
         if options.get(name):
             raise Refused(f"the option {name}")
+    for name in ("NVCC_APPEND_FLAGS", "NVCC_PREPEND_FLAGS"):
+        if not all(map(_PLAIN_FLAG.fullmatch, os.environ.get(name, "").split())):
+            raise Refused(f"the variable {name}")
     if (env.get_pass_diff_mode() or env.get_lower_trace_mode() or env.is_pass_profile_enabled()
             or not env.should_cleanup_temp_files() or current_compile_pass_instrumentation() is not None):
         raise Refused("records of the compile are wanted")
