@@ -19,8 +19,6 @@ namespace {
 constexpr int kFenceBits = 40;
 /// A holder that sends nothing during this many heartbeat intervals loses its lease.
 constexpr int kHeartbeats = 3;
-constexpr std::chrono::minutes kRememberTooLarge{10};
-constexpr size_t kTooLargeBytes = 1 << 20;  // some 4,000 keys
 
 uint64_t FirstFence(uint64_t run) { return (run << kFenceBits) + 1; }
 
@@ -54,7 +52,6 @@ Deposits::Deposits(Options options, Parts parts)
               .longest = options_.limits.longest_lease,
               .now = options_.now,
               .sooner = [this] { clock_.Wake(); }}),
-      too_large_(kRememberTooLarge, kTooLargeBytes, options_.now),
       reads_(DiskReads(options_.disk_patience)),
       clock_(table_) {
   if (!options_.run) grants_none_ = options_.run.error();
@@ -155,10 +152,6 @@ void Deposits::Fail(WaiterId waiter) {
 }
 
 void Deposits::Enter(const CallPtr& call) {
-  const DepositClaim& claim = call->claim;
-  if (claim.accepts_release && !claim.replaces && too_large_.Find(claim.key)) {
-    return TellNews(*call, LeaseReleased{});
-  }
   std::optional<Error> grants_none;
   {
     const MutexLock lock(mutex_);

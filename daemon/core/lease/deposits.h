@@ -24,7 +24,6 @@
 #include "daemon/core/model/account.h"
 #include "daemon/core/model/artifact.h"
 #include "daemon/core/model/cluster.h"
-#include "daemon/core/model/expiring_cache.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/statistics.h"
 #include "daemon/core/model/tier.h"
@@ -107,11 +106,6 @@ class Deposits {
   /// As in LeaseTable.
   void Leave(WaiterId waiter);
   void Fail(WaiterId waiter);
-  /// Records that the contents for this key are too large to be stored. For ten minutes, callers
-  /// that accept it get LeaseReleased at once, and so do not wait for each other.
-  void NoteTooLarge(const DepositClaim& claim) {
-    too_large_.Remember(claim.key, claim.counted_as.value_or(Account(claim.uid)), true, 0);
-  }
   [[nodiscard]] bool Beat(WaiterId waiter) { return table_.Beat(waiter); }
   void Postpone(WaiterId waiter) { table_.Postpone(waiter); }
   /// Stores the deposit of the caller that holds the lease, and gives it to all waiters. Returns
@@ -223,7 +217,6 @@ class Deposits {
   Mutex changing_;
   DepositIndex index_;
   LeaseTable table_;
-  ExpiringCache<bool> too_large_;
   BlockingPool reads_;
   Mutex mutex_;
   std::optional<Error> grants_none_ GUARDED_BY(mutex_);  // why no leases are granted; none if

@@ -91,19 +91,14 @@ Status AcquireCall::TakeWord(grpc::ByteBuffer& message) {
 
 Status AcquireCall::TakeContents(const std::string& bytes) {
   if (bytes.size() > backend_.limits.source_bytes - contents_.size()) {
-    return TooLarge({ErrorCode::kInvalidRequest,
-                     fmt::format("a deposit of more than {} bytes", backend_.limits.source_bytes)});
+    return DoesNotFit({ErrorCode::kInvalidRequest, fmt::format("a deposit of more than {} bytes",
+                                                               backend_.limits.source_bytes)});
   }
   auto more = backend_.budget.Take(peer_.account(), Resource::kBytes, bytes.size());
   if (!more) return DoesNotFit(more.error());
   contents_share_.Merge(std::move(*more));
   contents_ += bytes;
   return Ok{};
-}
-
-Error AcquireCall::TooLarge(Error error) {
-  backend_.deposits.NoteTooLarge(claim_);
-  return DoesNotFit(std::move(error));
 }
 
 Error AcquireCall::DoesNotFit(Error error) {
@@ -120,7 +115,7 @@ Status AcquireCall::Publish(const LeasePublication& publication) {
   contents_.shrink_to_fit();
   const auto published = backend_.deposits.Publish(
       seat_, publication.fence, claim_, std::make_shared<const std::string>(std::move(contents_)));
-  if (const auto* error = std::get_if<Error>(&published)) return TooLarge(*error);
+  if (const auto* error = std::get_if<Error>(&published)) return DoesNotFit(*error);
   if (const auto* lost = std::get_if<LeaseLost>(&published)) {
     EndLost(*lost);
     return Ok{};

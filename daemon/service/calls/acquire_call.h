@@ -40,8 +40,6 @@ class AcquireCall final : public StreamCall {
   /// Releases the waiters of a deposit that does not fit: theirs would not either. Returns the
   /// error.
   [[nodiscard]] Error DoesNotFit(Error error);
-  /// The same for a deposit that will not fit later either: later callers do not wait for it.
-  [[nodiscard]] Error TooLarge(Error error);
   void Abandon(bool failed);
   void TakeNews(const LeaseNews& news);
   void TakeLease(const LeaseGrant& grant);
