@@ -96,7 +96,7 @@ def node(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def six(node):
-    processes = [node.start() for _ in range(5)] + [node.start(CCCL_CACHE_TILELANG="0")]
+    processes = [node.start() for _ in range(5)] + [node.start(CCCL_CACHE="0")]
     for process in processes:
         assert process.hear() == "ready"
     return processes
