@@ -346,6 +346,38 @@ def test_a_variable_with_such_an_option_too(tmp_path, monkeypatch, name, value):
         inputs_of(tmp_path)
 
 
+@pytest.mark.parametrize("text", [
+    'asm(".incbin \\"data\\"");', '#define H "h.h"\n#include H', '#if __has_include("h.h")\n#endif', "#embed <data>"])
+def test_a_source_that_depends_on_files_that_it_does_not_name_is_left_to_the_package(tmp_path, text):
+    (tmp_path / "module.cc").write_text(text)
+    with pytest.raises(Refused, match="a source that"):
+        inputs_of(tmp_path, str(tmp_path / "module.cc"))
+
+
+def test_a_source_that_is_a_link_and_includes_a_header_beside_it_is_left_to_the_package(tmp_path):
+    (tmp_path / "far").mkdir()
+    (tmp_path / "far/module.cc").write_text('#include "h.h"')
+    (tmp_path / "module.cc").symlink_to("far/module.cc")
+    with pytest.raises(Refused, match="a source that is a link"):
+        inputs_of(tmp_path, str(tmp_path / "module.cc"))
+
+
+@pytest.mark.parametrize("contents", [b"!<thin>\n", b"INPUT(other.a)"])
+def test_a_library_that_names_other_files_is_left_to_the_package(tmp_path, contents):
+    (tmp_path / "libnames.a").write_bytes(contents)
+    for named in ([str(tmp_path / "libnames.a")], [f"-L{tmp_path}", "-lnames"]):
+        with pytest.raises(Refused, match="libnames.a names other files"):
+            inputs_of(tmp_path, *named)
+
+
+def test_a_preloaded_library_is_another_build(tmp_path, monkeypatch):
+    alone = inputs_of(tmp_path).fields
+    with open("/proc/self/maps") as maps:
+        library = next(line.split()[-1] for line in maps if "/libc.so" in line)
+    monkeypatch.setenv("LD_PRELOAD", library)
+    assert inputs_of(tmp_path).fields != alone
+
+
 def test_the_options_of_the_packages_own_modules_are_served(node):
     """TVM-FFI's defaults are served in other tests, and most of FlashInfer's."""
     source = node.source("own_options", 29, cuda=True)
