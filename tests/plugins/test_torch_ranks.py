@@ -22,7 +22,7 @@ def job(tmp_path_factory):
     with lasting_daemon(PLACES.fake13) as daemon:
         process = AskedProcess(
             {**os.environ, "CCCL_CACHE": "1", "CCCL_CACHE_SOCKET": daemon.socket, "HOME": str(directory), "TMPDIR": str(temporary),
-             "TORCHINDUCTOR_COMPILE_THREADS": "1", "PYTHONPATH": f"{os.environ['PYTHONPATH']}:{HERE.parent / 'integration'}"},
+             "TORCHINDUCTOR_COMPILE_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": f"{os.environ['PYTHONPATH']}:{HERE.parent / 'integration'}"},
             HERE / "torch_ranks_program.py")
         assert process.hear() == "ready"
         process.directory = directory

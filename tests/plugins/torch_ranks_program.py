@@ -25,7 +25,7 @@ from torch._inductor import compile_fx, config, config_comms  # noqa: E402
 from torch._inductor.utils import fresh_cache  # noqa: E402
 from torch.nn.parallel import DistributedDataParallel  # noqa: E402
 
-torch.set_num_threads(1)
+# Threads are limited by OMP_NUM_THREADS: after set_num_threads(), autograd's thread can fail in a forked process.
 compiled = 0
 compile_graph = compile_fx.fx_codegen_and_compile
 
@@ -128,6 +128,7 @@ def ranks(count, number, case, store):
 with fresh_cache():
     torch.compile(plain)(torch.ones(2), 1.0)
 torch._dynamo.reset()
+# Threads are limited by OMP_NUM_THREADS: after set_num_threads(), autograd's thread can fail in a forked process.
 compiled = 0
 print(json.dumps("ready"), file=answers, flush=True)
 for line in sys.stdin:
