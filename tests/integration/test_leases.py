@@ -127,6 +127,15 @@ def test_a_publication_reports_an_unknown_outcome_if_the_daemon_is_killed(daemon
     assert answer.startswith("error lease-lost") and "not known whether" in answer, answer
 
 
+def test_a_publication_gives_up_on_a_daemon_that_hangs_as_other_calls_do(daemon):
+    """Not only at the end of its own 30 s."""
+    holder = LeaseClient(daemon)
+    holder.hear()
+    daemon.freeze()
+    answer = holder.ask("publish x")
+    assert answer.startswith("error unavailable") and "not known whether" in answer, answer
+
+
 def test_a_waiter_acquires_the_lease_from_the_next_daemon(daemon):
     """It is safe to request a lease twice."""
     holder, waits = LeaseClient(daemon), None

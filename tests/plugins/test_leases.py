@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Threads that want one deposit take turns. Unusable deposits are replaced."""
 
+import contextlib
 import os
 import signal
 import threading
@@ -64,6 +65,33 @@ def test_a_deposit_that_can_not_be_replaced_is_a_miss_without_a_lease(tmp_path, 
         offer.publish(b"made")
     with deposits.ask(KEY, "what") as offer:
         assert offer.read(read) is None
+
+
+class Hangs(DirectoryLeases):
+    """A daemon that hangs when a deposit is published. `waits` has the timeouts of the leases."""
+
+    def __init__(self, directory):
+        super().__init__(directory)
+        self.waits = []
+
+    @contextlib.contextmanager
+    def lease(self, *key, timeout, **options):
+        self.waits.append(timeout)
+        with super().lease(*key, timeout=timeout, **options) as lease:
+            lease.publish = self._hang
+            yield lease
+
+    def _hang(self, contents):
+        raise TimeoutError
+
+
+def test_the_wait_is_short_after_a_publication_that_the_daemon_did_not_answer(tmp_path):
+    leases = Hangs(tmp_path)
+    deposits = Deposits("test", Settings(lambda: leases, wait=120), Report("test", ("published",)))
+    for _ in range(2):
+        with deposits.ask(KEY, "what") as offer:
+            offer.publish(b"made")
+    assert leases.waits == [120, 1]
 
 
 def test_a_child_has_its_turn_while_a_thread_of_its_parent_has_one():

@@ -166,7 +166,8 @@ class Lease:
         ------
         Error
             ``status`` is ``"lease-lost"`` if this process did not hold the lease any more. Nothing was deposited then. Only
-            if the daemon ended during the call, the contents may be deposited, and the message says so.
+            if the daemon ended during the call, the contents may be deposited, and the message says so. With
+            ``"unavailable"``, for a daemon that hangs, they may be deposited too.
         """
         if not self._lease:
             raise ValueError("there is no lease to publish under: the contents are deposited already")

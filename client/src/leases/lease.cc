@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/wire.h"
+#include "client/src/transport/address.h"
 #include "client/src/wire/messages.h"
 #include "proto/field_numbers.h"
 
@@ -151,8 +152,9 @@ void HeldLease::Converse(const Deadline& deadline) {
   Call* call = &held_.call();
   Connection& connection = held_.connection();
   connection.Recheck();
+  connection.Expect(deadline.Remaining());
   while (!call->ended()) {
-    if (!connection.Turn(call, deadline)) call->End(CallEnd::kDeadline);
+    if (!connection.TurnOrDoubt(call, deadline)) call->End(CallEnd::kDeadline);
   }
   connection.Finish(call);
 }
@@ -185,6 +187,11 @@ Expected<Done> HeldLease::Outcome(bool said) const {
       return Error{CCCL_CACHE_DEADLINE, "cccl-cached at " + socket_ +
                                             " did not take the publication in time: it is not "
                                             "known whether it is kept"};
+    case CallEnd::kSilent: {
+      Error error = DaemonSilent(socket_);
+      error.message += "; it is not known whether the publication is kept";
+      return error;
+    }
     default:
       return Error{CCCL_CACHE_LEASE_LOST,
                    "the lease was lost: cccl-cached at " + socket_ + " ended or restarted, " +

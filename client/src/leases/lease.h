@@ -111,7 +111,7 @@ class HeldLease {
   /// Returns false if the lease was over before.
   bool End(State state);
   void GiveUp(bool failed);
-  /// Sends and receives until the call has ended or the deadline has passed.
+  /// Sends and receives until the call has ended, the deadline has passed, or the daemon is silent.
   void Converse(const Deadline& deadline);
   /// Returns the result of Publish after the end of the call. `said`: whether the call was still
   /// open when the contents were queued, so that the daemon may have received them.

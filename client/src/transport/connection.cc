@@ -125,7 +125,7 @@ CallEnd Connection::Run(Call* call) {
 
 void Connection::Start(Call* call) {
   session_.Start(call);
-  keep_alive_ = KeepAlive(KeepAlive::Clock::now(), call->deadline().Remaining(), patience_);
+  Expect(call->deadline().Remaining());
   progress_ = Progress::kNone;
 }
 

@@ -47,6 +47,11 @@ class Connection {
   // received between these calls.
 
   void Start(Call* call);
+  /// The call waits from now on for an answer that is due within `left`. For a call that has waited
+  /// for none; Start does the same.
+  void Expect(std::chrono::milliseconds left) {
+    keep_alive_ = KeepAlive(KeepAlive::Clock::now(), left, patience_);
+  }
   /// Sends and receives what is possible. If there is nothing, waits for the socket, or until the
   /// descriptor `wake` is readable. If the reply ends, the call ends. Returns false if `until` has
   /// passed.

@@ -77,7 +77,8 @@ CCCL_CACHE_API cccl_cache_bytes cccl_cache_lease_id(const cccl_cache_lease* leas
 CCCL_CACHE_API uint64_t cccl_cache_lease_fence(const cccl_cache_lease* lease);
 /* Publishes the deposit and ends the lease; waiting clients receive the deposit.
  * CCCL_CACHE_LEASE_LOST: the lease was lost and nothing was deposited. If the daemon ended during
- * the call, the message says that the result is unknown; acquire again to find out. */
+ * the call, the message says that the result is unknown; acquire again to find out.
+ * CCCL_CACHE_UNAVAILABLE: the daemon is silent (silence_ms), and the result is unknown too. */
 CCCL_CACHE_API cccl_cache_status cccl_cache_lease_publish(cccl_cache_lease* lease,
                                                           cccl_cache_bytes contents,
                                                           uint32_t timeout_ms,

@@ -168,9 +168,13 @@ class Deposits:
             return entered, lease
         except Exception as error:
             if wait is None:
-                self._breaker.failed(error)
+                self.failed(error)
             self._report.error(what, error)
             return None, None
+
+    def failed(self, error: Exception) -> None:
+        """Makes later waits short if a call has shown that the daemon hangs."""
+        self._breaker.failed(error)
 
     def _connected(self) -> LeaseClient:
         if self._client is None:
@@ -253,6 +257,7 @@ class Offer:
             self._lease.publish(pack(self._key.digest, contents))
             self._report.count("published")
         except Exception as error:
+            self._deposits.failed(error)
             self._report.error(self._what, error)
         self.held = False
 
