@@ -2,98 +2,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions of CuTe DSL are compiled once per node, and never found by a compile with other inputs."""
 
-import os
 import pathlib
 import re
-import shutil
 import signal
-import subprocess
-import sys
 
 import cccl_cache.cute
 import pytest
-from asked_process import AskedProcess
 from cccl_cache.cute import _release
-from daemon_fixtures import lasting_daemon
+from framework_node import FOUND, MADE, FrameworkNode, changes, counts
 from lease_client import wait_for_waiters
-from patience import PATIENCE, wait_for
-from places import PLACES
+from patience import wait_for
 
 HERE = pathlib.Path(__file__).parent
 GUIDE = HERE.parents[1] / "docs/guide-cute-dsl.md"
 
 
-class Node:
-    """The processes of this file, which share a daemon. Each test compiles a kernel of another number."""
+class Node(FrameworkNode):
+    """Each test compiles a kernel of another number."""
 
-    def __init__(self, directory, daemon):
-        self.directory, self.daemon = directory, daemon
-        self.file = directory / "kernels.py"
-        shutil.copy(HERE / "cute_kernels.py", self.file)
-        self._compiled = directory / "compiled"
-        self._processes = []
+    program, original = "cute_program.py", "cute_kernels.py"
 
-    def environment(self, **more):
-        own = {"CCCL_CACHE": "1", "CCCL_CACHE_SOCKET": self.daemon.socket, "CUTE_DSL_ARCH": "sm_90a",
-               "CUTE_DSL_DUMP_DIR": str(self.directory), "HOME": str(self.directory), "COMPILED": str(self._compiled)}
-        return {**os.environ, **own, **more}
-
-    def start(self, count=1, **environment):
-        started = [AskedProcess(self.environment(**environment), HERE / "cute_program.py") for _ in range(count)]
-        self._processes += started
-        for process in started:
-            assert process.hear() == "ready"
-        return started
-
-    def compiled(self):
-        """Returns the number of compiles of all processes."""
-        return len(self._compiled.read_text().split()) if self._compiled.exists() else 0
-
-    def gate(self, name):
-        path = self.directory / name
-        os.mkfifo(path)
-        return str(path)
-
-    def file_with(self, name, *changes, shifted=0):
-        """Returns a copy of the kernel's file, in a directory of its own, with changes."""
-        text = self.file.read_text()
-        for old, new in changes:
-            assert old in text
-            text = text.replace(old, new)
-        copy = self.directory / name / "copy.py"
-        copy.parent.mkdir()
-        copy.write_text("# a line\n" * shifted + text)
-        return copy
-
-    def end(self):
-        for process in self._processes:
-            process.end()
-
-
-@pytest.fixture(scope="module")
-def node(tmp_path_factory):
-    with lasting_daemon(PLACES.fake13) as daemon:
-        node = Node(tmp_path_factory.mktemp("node"), daemon)
-        yield node
-        node.end()
-
-
-@pytest.fixture(scope="module")
-def four(node):
-    return node.start(4)
-
-
-def counts(process):
-    status = process.ask("status")
-    assert status["on"] and not status["errors"], status
-    return {name: status[name] for name in ("hits", "made", "published", "released")}
-
-
-def changes(process, *words):
-    """Returns the answer, and how the counts of the process have changed."""
-    before = counts(process)
-    answer = process.ask(*words)
-    return answer, {name: count - before[name] for name, count in counts(process).items() if count != before[name]}
+    def variables(self):
+        return {"CUTE_DSL_ARCH": "sm_90a", "CUTE_DSL_DUMP_DIR": str(self.directory)}
 
 
 def test_a_function_is_compiled_once_by_four_processes(node, four):
@@ -112,11 +42,10 @@ def test_a_function_is_compiled_once_by_four_processes(node, four):
 def test_a_found_function_has_the_object_of_an_uncached_compile(node, four):
     [alone] = node.start(CCCL_CACHE_CUTE="0")
     named = node.file_with("named", ("def scale(a:", "def scale(first:"), ("kernel(a, b, n)", "kernel(first, b, n)"))
-    first, found = {"made": 1, "published": 1}, {"hits": 1}
     for command, outcomes in (
-            (("compile", node.file, 4), (first, found, found)), (("hooked", node.file, 4), (found, found)),
-            (("compile", node.file, 4, "--enable-tvm-ffi"), (first, found)), (("hooked", node.file, 14), (first, found)),
-            (("compile", named, 4, "--enable-tvm-ffi"), (found, found))):
+            (("compile", node.file, 4), (MADE, FOUND, FOUND)), (("hooked", node.file, 4), (FOUND, FOUND)),
+            (("compile", node.file, 4, "--enable-tvm-ffi"), (MADE, FOUND)), (("hooked", node.file, 14), (MADE, FOUND)),
+            (("compile", named, 4, "--enable-tvm-ffi"), (FOUND, FOUND))):
         made = alone.ask(*command)
         assert len(made) == 64
         for process, outcome in zip(four, outcomes):
@@ -135,7 +64,7 @@ def test_a_compile_that_fails_raises_its_error_and_releases_waiting_processes(no
     assert four[0].hear() == "Unmade"
     assert len(four[1].hear()) == 64
     assert counts(four[1])["released"] == 1
-    assert changes(four[0], "compile", node.file, 5)[1] == {"made": 1, "published": 1}
+    assert changes(four[0], "compile", node.file, 5)[1] == MADE
 
 
 def test_a_killed_process_delays_no_other(node, four):
@@ -147,14 +76,14 @@ def test_a_killed_process_delays_no_other(node, four):
     wait_for_waiters(node.daemon, 1)
     holder.signal(signal.SIGKILL)
     assert len(four[0].hear()) == 64
-    assert changes(four[1], "compile", node.file, 6)[1] == {"hits": 1}
+    assert changes(four[1], "compile", node.file, 6)[1] == FOUND
 
 
 def test_the_directory_and_the_lines_of_a_source_do_not_matter(node, four):
     made = four[0].ask("compile", node.file, 7)
     moved = node.file_with("moved", shifted=3)
-    assert changes(four[1], "compile", moved, 7) == (made, {"hits": 1})
-    assert changes(four[0], "compile", moved, 7) == (made, {"hits": 1})
+    assert changes(four[1], "compile", moved, 7) == (made, FOUND)
+    assert changes(four[0], "compile", moved, 7) == (made, FOUND)
 
 
 @pytest.mark.parametrize("name, change", [
@@ -162,22 +91,22 @@ def test_the_directory_and_the_lines_of_a_source_do_not_matter(node, four):
 def test_an_edited_kernel_is_compiled(node, four, name, change):
     made = four[0].ask("compile", node.file, 8)
     other, outcome = changes(four[0], "compile", node.file_with(name, change), 8)
-    assert other != made and outcome == {"made": 1, "published": 1}
+    assert other != made and outcome == MADE
 
 
 def test_other_options_are_another_compile(node, four):
     made = {four[0].ask("compile", node.file, 9)}
     for option in ("--opt-level=1", "--enable-assertions", "--gpu-arch=sm_100a", "--ptxas-options=-O1"):
         other, outcome = changes(four[0], "compile", node.file, 9, option)
-        assert outcome == {"made": 1, "published": 1}, option
-        assert changes(four[1], "compile", node.file, 9, option) == (other, {"hits": 1}), option
+        assert outcome == MADE, option
+        assert changes(four[1], "compile", node.file, 9, option) == (other, FOUND), option
         made.add(other)
     assert len(made) > 1
 
 
 def test_lines_matter_with_line_information(node, four):
     shifted = node.file_with("shifted", shifted=3)
-    for file, outcome in ((node.file, {"made": 1, "published": 1}), (shifted, {"made": 1, "published": 1}), (shifted, {"hits": 1})):
+    for file, outcome in ((node.file, MADE), (shifted, MADE), (shifted, FOUND)):
         assert changes(four[0], "compile", file, 10, "--generate-line-info")[1] == outcome
 
 
@@ -198,7 +127,7 @@ def test_a_compile_with_other_inputs_or_results_is_left_to_the_package(node, fou
 def test_other_variables_of_the_package_are_another_compile(node, four, environment):
     four[0].ask("compile", node.file, 12)
     [other] = node.start(**environment)
-    assert changes(other, "compile", node.file, 12)[1] == {"made": 1, "published": 1}
+    assert changes(other, "compile", node.file, 12)[1] == MADE
     other.end()
 
 
@@ -221,7 +150,7 @@ def test_a_module_that_can_not_be_loaded_is_replaced_once(node, four):
     assert [process.hear() for process in four[1:]] == [made] * 3
     assert [len(process.ask("status")["errors"]) for process in four[1:]] == [1] * 3
     assert node.compiled() == before + 1
-    assert changes(four[0], "compile", node.file, 13) == (made, {"hits": 1})
+    assert changes(four[0], "compile", node.file, 13) == (made, FOUND)
 
 
 def test_a_module_that_can_not_be_packed_releases_waiting_processes(node, four):
@@ -238,25 +167,18 @@ def test_a_module_that_can_not_be_packed_releases_waiting_processes(node, four):
     assert [process.ask("status")["released"] for process in four[1:3]] == [each + 1 for each in released]
 
 
-def run(node, code, **environment):
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE * 2,
-                          env=node.environment(**environment))
-    assert told.returncode == 0, told.stderr
-    return told.stdout
-
-
 def test_the_guides_example_runs_unchanged(node):
     [example] = re.findall(r"^```python\n(.*?)^```", GUIDE.read_text(), re.DOTALL | re.MULTILINE)
     program = node.directory / "example.py"
     program.write_text(example)
-    first, second = (run(node, f"import runpy; runpy.run_path({str(program)!r})") for _ in range(2))
+    first, second = (node.run("-c", f"import runpy; runpy.run_path({str(program)!r})") for _ in range(2))
     assert "'made': 1" in first and "'hits': 1" in second and "'made'" not in second
 
 
 def test_a_release_that_differs_is_left_alone_and_the_reason_is_told(node, monkeypatch):
     line = "import sys, cccl_cache.cute as plugin; print(plugin.switch.told(), 'cutlass' in sys.modules)"
-    assert run(node, line, CCCL_CACHE="0").startswith("off until cccl_cache.cute.install()")
-    on = run(node, line)
+    assert node.run("-c", line, CCCL_CACHE="0").startswith("off until cccl_cache.cute.install()")
+    on = node.run("-c", line)
     assert on.startswith("on at the import of cutlass, if ") and on.endswith("(CCCL_CACHE_CUTE) False\n")
     assert _release.served_release().startswith("nvidia-cutlass-dsl ")
     assert cccl_cache.cute.switch.told().startswith("off until cccl_cache.cute.install() is called or CCCL_CACHE_CUTE=1 is set")

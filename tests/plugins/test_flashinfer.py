@@ -2,13 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Modules of FlashInfer and TVM-FFI are built once per node, and never found by a build with other inputs."""
 
-import json
 import os
 import pathlib
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 
@@ -17,10 +15,9 @@ from asked_process import ForkedProcess
 from cccl_cache._ninja.commands import Command, Commands
 from cccl_cache._ninja.key import Inputs
 from cccl_cache._plugin.canonical import Refused
-from daemon_fixtures import lasting_daemon
+from framework_node import FOUND, MADE
 from lease_client import wait_for_waiters
 from patience import PATIENCE, wait_for
-from places import PLACES
 
 HERE = pathlib.Path(__file__).parent
 GUIDE = HERE.parents[1] / "docs/guide-flashinfer.md"
@@ -36,7 +33,6 @@ exec {ninja} "$@"
 """
 KERNEL = "__global__ void scale(float* x) { x[threadIdx.x] *= FACTOR; }\n"
 CALL = 'extern "C" int __tvm_ffi_scale(void*, const void*, int, void*) { RUN; return FACTOR; }\n'
-FOUND, MADE = {"hits": 1}, {"made": 1, "published": 1}
 
 
 class Process(ForkedProcess):
@@ -119,14 +115,6 @@ class Node:
         self._server.kill()
         self._server.wait()
         self._server.stdout.close()
-
-
-@pytest.fixture(scope="module")
-def node(tmp_path_factory):
-    with lasting_daemon(PLACES.fake13) as daemon:
-        node = Node(tmp_path_factory.mktemp("node"), daemon)
-        yield node
-        node.end()
 
 
 @pytest.fixture(scope="module")

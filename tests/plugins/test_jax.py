@@ -8,103 +8,34 @@ import re
 import shutil
 import signal
 import socket
-import subprocess
 import sys
 import types
 
 import cccl_cache.jax
 import pytest
-from asked_process import AskedProcess
 from cccl_cache._plugin.canonical import Refused
 from cccl_cache._plugin.leases import Settings
 from cccl_cache.jax import _found, _hooks, _key, _release
 from cccl_cache.steps._steps import report_of
-from daemon_fixtures import lasting_daemon
+from framework_node import FOUND, MADE, FrameworkNode, changes, counts
 from jax._src import compiler
 from jax._src import config as jax_config
 from jax._src import distributed
 from jax._src.lib import xla_client
 from lease_client import wait_for_waiters
-from patience import PATIENCE, wait_for
-from places import PLACES
+from patience import wait_for
 
 HERE = pathlib.Path(__file__).parent
 GUIDE = HERE.parents[1] / "docs/guide-jax.md"
-MADE, FOUND = {"made": 1, "published": 1}, {"hits": 1}
 
 
-class Node:
-    """The processes of this file, which share a daemon. Each test compiles a function of another number."""
+class Node(FrameworkNode):
+    """Each test compiles a function of another number."""
 
-    def __init__(self, directory, daemon):
-        self.directory, self.daemon = directory, daemon
-        self.file = directory / "functions.py"
-        shutil.copy(HERE / "jax_functions.py", self.file)
-        self._compiled = directory / "compiled"
-        self._processes = []
+    program, original = "jax_program.py", "jax_functions.py"
 
-    def environment(self, **more):
-        own = {"CCCL_CACHE": "1", "CCCL_CACHE_SOCKET": self.daemon.socket, "HOME": str(self.directory),
-               "JAX_PLATFORMS": "cpu", "XLA_FLAGS": "--xla_force_host_platform_device_count=2", "COMPILED": str(self._compiled)}
-        return {**os.environ, **own, **more}
-
-    def start(self, *environments):
-        """Starts a process with each of these additions to the environment."""
-        started = [AskedProcess(self.environment(**each), HERE / "jax_program.py") for each in environments]
-        self._processes += started
-        for process in started:
-            assert process.hear() == "ready"
-        return started
-
-    def compiled(self):
-        """Returns the number of compiles of all processes."""
-        return len(self._compiled.read_text().split()) if self._compiled.exists() else 0
-
-    def gate(self, name):
-        path = self.directory / name
-        os.mkfifo(path)
-        return str(path)
-
-    def file_with(self, name, *changes, shifted=0):
-        """Returns a copy of the functions' file, in a directory of its own, with changes."""
-        text = self.file.read_text()
-        for old, new in changes:
-            assert old in text
-            text = text.replace(old, new)
-        copy = self.directory / name / "copy.py"
-        copy.parent.mkdir()
-        copy.write_text("# a line\n" * shifted + text)
-        return copy
-
-    def end(self):
-        for process in self._processes:
-            process.end()
-
-
-@pytest.fixture(scope="module")
-def node(tmp_path_factory):
-    with lasting_daemon(PLACES.fake13) as daemon:
-        node = Node(tmp_path_factory.mktemp("node"), daemon)
-        yield node
-        node.end()
-
-
-@pytest.fixture(scope="module")
-def four(node):
-    return node.start(*[{}] * 4)
-
-
-def counts(process):
-    status = process.ask("status")
-    assert status["on"] and not status["errors"], status
-    return {name: status[name] for name in ("hits", "made", "published", "released")}
-
-
-def changes(process, *words):
-    """Returns the answer, and how the counts of the process have changed."""
-    before = counts(process)
-    answer = process.ask(*words)
-    return answer, {name: count - before[name] for name, count in counts(process).items() if count != before[name]}
+    def variables(self):
+        return {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
 
 
 def test_a_function_is_compiled_once_by_four_processes(node, four):
@@ -121,7 +52,7 @@ def test_a_function_is_compiled_once_by_four_processes(node, four):
 
 
 def test_a_found_function_computes_the_result_of_an_uncached_compile(node, four):
-    [alone] = node.start({"CCCL_CACHE_JAX": "0"})
+    [alone] = node.start(CCCL_CACHE_JAX="0")
     made = alone.ask("compute", node.file, 4)
     assert len(made) == 64 and not alone.ask("status")["on"]
     alone.end()
@@ -144,7 +75,7 @@ def test_a_compile_that_fails_raises_its_error_and_releases_waiting_processes(no
 
 def test_a_killed_or_stopped_process_keeps_no_other_waiting(node, four):
     before = node.compiled()
-    holders = node.start({}, {})
+    holders = node.start(2)
     for number, holder, waiter in zip((6, 21), holders, four):
         holder.tell("gated", node.file, number, node.gate(f"held{number}"))
         wait_for(lambda: node.compiled() == before + 1, "a compile that runs")
@@ -187,7 +118,7 @@ def test_other_options_are_another_compile(node, four, option):
 
 def test_another_number_of_processors_is_another_compile(node, four):
     made = four[0].ask("compute", node.file, 11)
-    [other] = node.start({})
+    [other] = node.start()
     assert changes(other, "processors", node.file, 11, 98) == (made, MADE)
     assert changes(four[0], "processors", node.file, 11, 99) == (made, FOUND)  # XLA's pool keeps the size that it had
     other.end()
@@ -218,7 +149,7 @@ def test_another_library_of_jaxlib_is_another_compile(node, four):
     shutil.copyfile(library, patched)
     os.replace(patched, library)
     for outcome in (FOUND, MADE):
-        [process] = node.start({"PYTHONPATH": ":".join([str(packages), *others])})
+        [process] = node.start(PYTHONPATH=":".join([str(packages), *others]))
         assert changes(process, "compute", node.file, 13) == (made, outcome)
         process.end()
         with open(library, "ab") as changed:  # the wheel's RECORD stays as it is
@@ -236,7 +167,7 @@ def test_a_process_that_wants_more_than_the_executable_makes_its_own(node, four)
     made = four[0].ask("compute", node.file, 14)
     assert changes(four[0], "with", "XLA_FLAGS", f"--xla_dump_to={node.directory}", node.file, 14) == (made, {})
     assert "files of the compile are kept" in four[0].ask("status")["not_cached"]
-    [off] = node.start({"JAX_ENABLE_COMPILATION_CACHE": "0"})
+    [off] = node.start(JAX_ENABLE_COMPILATION_CACHE="0")
     assert changes(off, "compute", node.file, 14) == (made, {})
     off.end()
 
@@ -264,7 +195,7 @@ def test_jaxs_own_directory_is_asked_first_and_filled_by_hits(node, four):
     before, directory, other_directory = node.compiled(), node.directory / "own", node.directory / "empty"
     of_jax = {"JAX_COMPILATION_CACHE_DIR": str(directory), "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
     slow_only = {"JAX_COMPILATION_CACHE_DIR": str(other_directory), "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "1000"}
-    first, again, alone, slow = node.start(of_jax, of_jax, {**of_jax, "CCCL_CACHE_JAX": "0"}, slow_only)
+    first, again, alone, slow = node.start_each(of_jax, of_jax, {**of_jax, "CCCL_CACHE_JAX": "0"}, slow_only)
     assert changes(first, "compute", node.file, 15) == (made, FOUND)
     assert changes(again, "compute", node.file, 15) == (made, {})
     assert alone.ask("compute", node.file, 15) == made
@@ -308,7 +239,7 @@ def test_processes_of_one_job_wait_for_no_other_in_compiles_for_the_devices_of_b
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{free.getsockname()[1]}"
-    ranks = node.start(*[{"XLA_FLAGS": ""}] * 2)
+    ranks = node.start(2, XLA_FLAGS="")
     for number, rank in enumerate(ranks):
         rank.tell("join", address, number)
     assert [rank.hear() for rank in ranks] == [[2, 2]] * 2
@@ -326,25 +257,18 @@ def test_processes_of_one_job_wait_for_no_other_in_compiles_for_the_devices_of_b
         rank.end()
 
 
-def run(node, code, **environment):
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE * 2,
-                          env=node.environment(**environment))
-    assert told.returncode == 0, told.stderr
-    return told.stdout
-
-
 def test_the_guides_example_runs_unchanged(node):
     [example] = re.findall(r"^```python\n(.*?)^```", GUIDE.read_text(), re.DOTALL | re.MULTILINE)
     program = node.directory / "example.py"
     program.write_text(example)
-    first, second = (run(node, f"import runpy; runpy.run_path({str(program)!r})") for _ in range(2))
+    first, second = (node.run("-c", f"import runpy; runpy.run_path({str(program)!r})") for _ in range(2))
     assert "'made': " in first and "'hits': " in second and "'made'" not in second
 
 
 def test_a_release_that_differs_is_left_alone_and_the_reason_is_told(node, monkeypatch):
     line = "import sys, cccl_cache.jax as plugin; print(plugin.switch.told(), 'jax' in sys.modules)"
-    assert run(node, line, CCCL_CACHE="0").startswith("off until cccl_cache.jax.install()")
-    on = run(node, line)
+    assert node.run("-c", line, CCCL_CACHE="0").startswith("off until cccl_cache.jax.install()")
+    on = node.run("-c", line)
     assert on.startswith("on at the import of jax, if ") and on.endswith("(CCCL_CACHE_JAX) False\n")
     assert _release.served_release().startswith("jax ")
     assert cccl_cache.jax.switch.told().startswith("off until cccl_cache.jax.install() is called or CCCL_CACHE_JAX=1 is set")

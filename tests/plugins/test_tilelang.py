@@ -2,39 +2,33 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernels of TileLang are compiled once per node, and never found by a compile with other inputs."""
 
-import os
 import pathlib
 import re
 import shutil
 import signal
-import subprocess
-import sys
 
 import cccl_cache.tilelang
 import pytest
-from asked_process import AskedProcess
 from cccl_cache.tilelang import _release
-from daemon_fixtures import lasting_daemon
+from framework_node import FOUND, MADE, FrameworkNode, changes, counts
 from lease_client import wait_for_waiters
-from patience import PATIENCE, wait_for
+from patience import wait_for
 from places import PLACES
 
 HERE = pathlib.Path(__file__).parent
 GUIDE = HERE.parents[1] / "docs/guide-tilelang.md"
-MADE, FOUND = {"made": 1, "published": 1}, {"hits": 1}
 FILES = {"device_kernel.cu", "executable.so", "host_kernel.cu", "manifest.json", "params.json"}
 
 
-class Node:
-    """The processes of this file, which share a daemon and a CUDA. Each has its own directory of TileLang. Each test compiles
-    a kernel of another number."""
+class Node(FrameworkNode):
+    """The processes share a CUDA. Each has its own directory of TileLang. Each test compiles a kernel of another number."""
+
+    program, original = "tilelang_program.py", "tilelang_kernels.py"
 
     def __init__(self, directory, daemon):
         import tilelang
 
-        self.directory, self.daemon = directory, daemon
-        self.file = directory / "kernels.py"
-        shutil.copy(HERE / "tilelang_kernels.py", self.file)
+        super().__init__(directory, daemon)
         self.headers = directory / "templates"
         shutil.copytree(pathlib.Path(tilelang.__file__).parent / "src", self.headers)
         self.cuda = directory / "cuda"
@@ -42,64 +36,20 @@ class Node:
         for name in ("include", "lib64", "nvvm", "targets"):
             (self.cuda / name).symlink_to(pathlib.Path(PLACES.cuda13) / name)
         self.write_nvcc()
-        self._compiled = directory / "compiled"
-        self._processes = []
 
     def write_nvcc(self, line=""):
         nvcc = self.cuda / "bin/nvcc"
         nvcc.write_text(f'#!/bin/sh\n{line}\nexec {PLACES.cuda13}/bin/nvcc "$@"\n')
         nvcc.chmod(0o755)
 
-    def environment(self, **more):
-        own = {"CCCL_CACHE": "1", "CCCL_CACHE_SOCKET": self.daemon.socket, "CUDA_HOME": str(self.cuda),
-               "HOME": str(self.directory), "COMPILED": str(self._compiled), "TL_TEMPLATE_PATH": str(self.headers),
-               "TILELANG_CACHE_DIR": str(self.directory / f"cache{len(self._processes)}")}
-        return {**os.environ, **own, **more}
-
-    def start(self, **environment):
-        process = AskedProcess(self.environment(**environment), HERE / "tilelang_program.py")
-        self._processes.append(process)
-        return process
-
-    def compiled(self):
-        """Returns the number of compiles of all processes."""
-        return len(self._compiled.read_text().split()) if self._compiled.exists() else 0
-
-    def gate(self, name):
-        path = self.directory / name
-        os.mkfifo(path)
-        return str(path)
-
-    def file_with(self, name, *changes, shifted=0):
-        """Returns a copy of the kernel's file, in a directory of its own, with changes."""
-        text = self.file.read_text()
-        for old, new in changes:
-            assert old in text
-            text = text.replace(old, new)
-        copy = self.directory / name / "copy.py"
-        copy.parent.mkdir()
-        copy.write_text("# a line\n" * shifted + text)
-        return copy
-
-    def end(self):
-        for process in self._processes:
-            process.end()
-
-
-@pytest.fixture(scope="module")
-def node(tmp_path_factory):
-    with lasting_daemon(PLACES.fake13) as daemon:
-        node = Node(tmp_path_factory.mktemp("node"), daemon)
-        yield node
-        node.end()
+    def variables(self):
+        return {"CUDA_HOME": str(self.cuda), "TL_TEMPLATE_PATH": str(self.headers),
+                "TILELANG_CACHE_DIR": str(self.directory / f"cache{len(self._processes)}")}
 
 
 @pytest.fixture(scope="module")
 def six(node):
-    processes = [node.start() for _ in range(5)] + [node.start(CCCL_CACHE="0")]
-    for process in processes:
-        assert process.hear() == "ready"
-    return processes
+    return node.start_each(*[{}] * 5, {"CCCL_CACHE": "0"})
 
 
 @pytest.fixture(scope="module")
@@ -116,19 +66,6 @@ def spare(six):
 def alone(six):
     """A process without the plug-in."""
     return six[5]
-
-
-def counts(process):
-    status = process.ask("status")
-    assert status["on"] and not status["errors"], status
-    return {name: status[name] for name in ("hits", "made", "published", "released")}
-
-
-def changes(process, *words):
-    """Returns the answer, and how the counts of the process have changed."""
-    before = counts(process)
-    answer = process.ask(*words)
-    return answer, {name: count - before[name] for name, count in counts(process).items() if count != before[name]}
 
 
 def test_a_kernel_is_compiled_once_by_four_processes(node, four):
@@ -318,25 +255,18 @@ def test_a_directory_that_can_not_be_packed_releases_waiting_processes(node, fou
     assert changes(four[2], "compile", node.file, 23)[1] == MADE
 
 
-def run(node, code, *before, **environment):
-    told = subprocess.run([*before, sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE * 2,
-                          env=node.environment(**environment))
-    assert told.returncode == 0, told.stderr
-    return told.stdout
-
-
 def test_the_guides_example_runs_unchanged_and_a_program_under_run_finds_its_kernel(node, alone):
     [example] = re.findall(r"^```python\n(.*?)^```", GUIDE.read_text(), re.DOTALL | re.MULTILINE)
     program = node.directory / "example.py"
     program.write_text(example)
     assert "'made': 1" in alone.ask("run", program)
-    found = run(node, f"import runpy; runpy.run_path({str(program)!r})", PLACES.cli, "run", "--")
+    found = node.run("-c", f"import runpy; runpy.run_path({str(program)!r})", before=(PLACES.cli, "run", "--"))
     assert "'hits': 1" in found and "'made'" not in found
 
 
 def test_a_release_that_differs_is_left_alone_and_the_reason_is_told(node, monkeypatch):
     line = "import sys, cccl_cache.tilelang as plugin; print(plugin.switch.told(), 'tilelang' in sys.modules)"
-    on = run(node, line)
+    on = node.run("-c", line)
     assert on.startswith("on at the import of tilelang, if ") and on.endswith("(CCCL_CACHE_TILELANG) False\n")
     assert _release.served_release().startswith("tilelang ")
     from tilelang.cache.kernel_cache import KernelCache

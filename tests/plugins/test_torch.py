@@ -7,59 +7,45 @@ import importlib
 import os
 import pathlib
 import re
-import shutil
 import signal
-import subprocess
 import sys
 import threading
 
 import pytest
-from asked_process import AskedProcess
 from cccl_cache._plugin.canonical import Refused
 from cccl_cache._plugin.leases import LEASE_LIMIT, Settings
 from cccl_cache.steps._steps import report_of
 from cccl_cache.torch import _key
 from cccl_cache.torch._hooks import TorchHooks
-from daemon_fixtures import lasting_daemon
+from framework_node import FrameworkNode, counts, words_in
 from lease_client import wait_for_waiters
 from patience import PATIENCE, wait_for
-from places import PLACES
 
 HERE = pathlib.Path(__file__).parent
 GUIDE = HERE.parents[1] / "docs/guide-torch.md"
 
 
-class Node:
-    """The processes of this file, which share a daemon. Each test compiles a function with another number."""
+class Node(FrameworkNode):
+    """Each test compiles a function with another number."""
+
+    program, original = "torch_program.py", "torch_steps.py"
 
     def __init__(self, directory, daemon):
-        self.directory, self.daemon = directory, daemon
-        self.file = directory / "steps.py"
-        shutil.copy(HERE / "torch_steps.py", self.file)
+        super().__init__(directory, daemon)
         # torch keeps precompiled headers there, which take longer than all graphs of this file.
         self._temporary = pathlib.Path(os.environ["XDG_CACHE_HOME"], "torch")
         self._temporary.mkdir(parents=True, exist_ok=True)
-        self._compiled, self._libraries = directory / "compiled", directory / "libraries"
+        self._libraries = directory / "libraries"
         self.compiler = directory / "g++"
         self.compiler.write_text(f'#!/bin/sh\ncase "$*" in *.main.cpp*) echo one >> {self._libraries};; esac\nexec g++ "$@"\n')
         self.compiler.chmod(0o755)
-        self._processes = []
 
-    def environment(self, **more):
-        own = {"CCCL_CACHE": "1", "CCCL_CACHE_SOCKET": self.daemon.socket, "HOME": str(self.directory), "CXX": str(self.compiler),
-               "TMPDIR": str(self._temporary), "COMPILED": str(self._compiled), "TORCHINDUCTOR_COMPILE_THREADS": "1"}
-        return {**os.environ, **own, **more}
-
-    def start(self, count=1, **environment):
-        started = [AskedProcess(self.environment(**environment), HERE / "torch_program.py") for _ in range(count)]
-        self._processes += started
-        for process in started:
-            assert process.hear() == "ready"
-        return started
+    def variables(self):
+        return {"CXX": str(self.compiler), "TMPDIR": str(self._temporary), "TORCHINDUCTOR_COMPILE_THREADS": "1"}
 
     def compiled(self):
         """Returns the numbers of graphs and of libraries that all processes have compiled."""
-        return tuple(len(file.read_text().split()) if file.exists() else 0 for file in (self._compiled, self._libraries))
+        return super().compiled(), words_in(self._libraries)
 
     def compiles(self, process, *words):
         """Returns the answer of a process, with the graphs and libraries that were compiled for it."""
@@ -67,50 +53,11 @@ class Node:
         answer = process.ask(*words)
         return answer, tuple(now - then for now, then in zip(self.compiled(), before))
 
-    def gate(self, name):
-        path = self.directory / name
-        os.mkfifo(path)
-        return str(path)
-
-    def file_with(self, name, *changes, shifted=0):
-        """Returns a copy of the function's file, in a directory of its own, with changes."""
-        text = self.file.read_text()
-        for old, new in changes:
-            assert old in text
-            text = text.replace(old, new)
-        copy = self.directory / name / "copy.py"
-        copy.parent.mkdir()
-        copy.write_text("# a line\n" * shifted + text)
-        return copy
-
-    def end(self):
-        for process in self._processes:
-            process.end()
-
-
-@pytest.fixture(scope="module")
-def node(tmp_path_factory):
-    with lasting_daemon(PLACES.fake13) as daemon:
-        node = Node(tmp_path_factory.mktemp("node"), daemon)
-        yield node
-        node.end()
-
-
-@pytest.fixture(scope="module")
-def four(node):
-    return node.start(4)
-
 
 @pytest.fixture(scope="module")
 def later(node, four):
     """A process without the plug-in."""
     return node.start(CCCL_CACHE="0")[0]
-
-
-def counts(process):
-    status = process.ask("status")
-    assert status["on"] and not status["errors"], status
-    return status
 
 
 def test_a_training_step_is_compiled_once_by_four_processes(node, four):
@@ -310,23 +257,16 @@ def test_the_changes_are_undone_and_a_release_that_differs_is_left_alone(node, l
     assert later.ask("install") and later.ask("status")["on"]
 
 
-def run(node, *command, **environment):
-    told = subprocess.run([sys.executable, *command], capture_output=True, text=True, timeout=PATIENCE * 4,
-                          env=node.environment(**environment))
-    assert told.returncode == 0, told.stderr
-    return told.stdout
-
-
 def test_the_guides_example_runs_unchanged(node):
     [example] = re.findall(r"^```python\n(.*?)^```", GUIDE.read_text(), re.DOTALL | re.MULTILINE)
     program = node.directory / "example.py"
     program.write_text(example)
-    first, second = (run(node, program, TORCHINDUCTOR_CACHE_DIR=str(node.directory / name)) for name in ("first", "second"))
+    first, second = (node.run(program, TORCHINDUCTOR_CACHE_DIR=str(node.directory / name)) for name in ("first", "second"))
     assert "'made': 5" in first and "'hits': 5" in second and "'made'" not in second
 
 
 def test_the_reason_is_told_before_torch_is_imported(node):
     line = "import sys, cccl_cache.torch as plugin; print(plugin.switch.told(), 'torch' in sys.modules)"
-    assert run(node, "-c", line, CCCL_CACHE="0").startswith("off until cccl_cache.torch.install()")
-    on = run(node, "-c", line)
+    assert node.run("-c", line, CCCL_CACHE="0").startswith("off until cccl_cache.torch.install()")
+    on = node.run("-c", line)
     assert on.startswith("on at the import of torch._inductor.compile_fx, if ") and on.endswith("(CCCL_CACHE_TORCH) False\n")

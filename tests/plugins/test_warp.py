@@ -9,17 +9,13 @@ import pathlib
 import re
 import shutil
 import signal
-import subprocess
-import sys
 
 import cccl_cache.warp
 import pytest
-from asked_process import AskedProcess
 from cccl_cache.warp import _release
-from daemon_fixtures import lasting_daemon
+from framework_node import FOUND, MADE, FrameworkNode, changed, changes, counts
 from lease_client import wait_for_waiters
-from patience import PATIENCE, wait_for
-from places import PLACES
+from patience import wait_for
 
 HERE = pathlib.Path(__file__).parent
 GUIDE = HERE.parents[1] / "docs/guide-warp.md"
@@ -30,57 +26,25 @@ extern "C" __global__ void scale(float* a) {{
   ++count;
 }}
 '''
-MADE, FOUND = {"made": 1, "published": 1}, {"hits": 1}
 
 
-class Node:
-    """Processes that share a daemon. Each test compiles a kernel with another number."""
+class Node(FrameworkNode):
+    """Each test compiles a kernel with another number."""
 
-    def __init__(self, directory, daemon):
-        self.directory, self.daemon = directory, daemon
-        self._compiled = directory / "compiled"
-        self._processes = []
+    program = "warp_program.py"
 
-    def environment(self, **more):
-        own = {"CCCL_CACHE": "1", "CCCL_CACHE_SOCKET": self.daemon.socket, "HOME": str(self.directory),
-               "WARP_CACHE_PATH": str(self.directory / f"cache{len(self._processes)}"), "COMPILED": str(self._compiled)}
-        return {**os.environ, **own, **more}
-
-    def start(self, count=1, **environment):
-        started = []
-        for _ in range(count):
-            started.append(AskedProcess(self.environment(**environment), HERE / "warp_program.py"))
-            self._processes.append(started[-1])
-        for process in started:
-            assert process.hear() == "ready"
-        return started
-
-    def compiled(self):
-        """Returns the number of compiles of all processes."""
-        return len(self._compiled.read_text().split()) if self._compiled.exists() else 0
-
-    def gate(self, name):
-        path = self.directory / name
-        os.mkfifo(path)
-        return str(path)
+    def variables(self):
+        return {"WARP_CACHE_PATH": str(self.directory / f"cache{len(self._processes)}")}
 
     def kernels(self, number, name="", *changes, shifted=0):
         """Returns a file with a kernel of this number, in a directory of its own."""
         text = (HERE / "warp_kernels.py").read_text()
-        for old, new in (("constant(0)", f"constant({number})"), *changes):
-            assert old in text
-            text = text.replace(old, new)
-        file = self.directory / f"{number}{name}" / "kernels.py"
-        file.parent.mkdir()
-        file.write_text("# a line\n" * shifted + text)
-        return file
+        return self.write(f"{number}{name}/kernels.py", changed(text, ("constant(0)", f"constant({number})"), *changes,
+                                                                shifted=shifted))
 
     def source(self, number, name="", text="#define FACTOR 2", file="kernel.cu"):
         """Returns a CUDA source with a kernel of this number, in a directory of its own."""
-        path = self.directory / f"{number}{name}" / file
-        path.parent.mkdir()
-        path.write_text(f"{text}\n{SOURCE.format(number=number)}")
-        return path
+        return self.write(f"{number}{name}/{file}", f"{text}\n{SOURCE.format(number=number)}")
 
     def include(self, name, headers):
         """Returns a directory with these headers."""
@@ -89,36 +53,6 @@ class Node:
             (place / header).parent.mkdir(parents=True, exist_ok=True)
             (place / header).write_text(text)
         return place
-
-    def end(self):
-        for process in self._processes:
-            process.end()
-
-
-@pytest.fixture(scope="module")
-def node(tmp_path_factory):
-    with lasting_daemon(PLACES.fake13) as daemon:
-        node = Node(tmp_path_factory.mktemp("node"), daemon)
-        yield node
-        node.end()
-
-
-@pytest.fixture(scope="module")
-def four(node):
-    return node.start(4)
-
-
-def counts(process):
-    status = process.ask("status")
-    assert status["on"] and not status["errors"], status
-    return {name: status[name] for name in ("hits", "made", "published", "released")}
-
-
-def changes(process, *words):
-    """Returns the answer, and how the counts of the process have changed."""
-    before = counts(process)
-    answer = process.ask(*words)
-    return answer, {name: count - before[name] for name, count in counts(process).items() if count != before[name]}
 
 
 def test_a_module_is_compiled_once_by_four_processes(node, four):
@@ -394,25 +328,18 @@ def test_a_cubin_that_is_damaged_is_replaced_once(node, four):
     assert changes(four[0], "compile", file) == (made, FOUND)
 
 
-def run(node, code, **environment):
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE * 2,
-                          env=node.environment(**environment))
-    assert told.returncode == 0, told.stderr
-    return told.stdout
-
-
 def test_the_guides_example_runs_unchanged(node):
     [example] = re.findall(r"^```python\n(.*?)^```", GUIDE.read_text(), re.DOTALL | re.MULTILINE)
     program = node.directory / "example.py"
     program.write_text(example)
-    first, second = (run(node, f"import runpy; runpy.run_path({str(program)!r}, run_name='__main__')") for _ in range(2))
+    first, second = (node.run("-c", f"import runpy; runpy.run_path({str(program)!r}, run_name='__main__')") for _ in range(2))
     assert "'made': 1" in first and "'hits': 1" in second and "'made'" not in second
 
 
 def test_a_release_that_differs_is_left_alone_and_the_reason_is_told(node, monkeypatch):
     line = "import sys, cccl_cache.warp as plugin; print(plugin.switch.told(), 'warp' in sys.modules)"
-    assert run(node, line, CCCL_CACHE="0").startswith("off until cccl_cache.warp.install()")
-    on = run(node, line)
+    assert node.run("-c", line, CCCL_CACHE="0").startswith("off until cccl_cache.warp.install()")
+    on = node.run("-c", line)
     assert on.startswith("on at the import of warp, if ") and on.endswith("(CCCL_CACHE_WARP) False\n")
     assert _release.served_release().startswith("warp-lang ")
     from warp._src import build
