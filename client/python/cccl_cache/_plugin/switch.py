@@ -7,6 +7,7 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
+import operator
 import os
 import sys
 import threading
@@ -79,6 +80,8 @@ def capable_release(package: str, find_difference: Callable[[], str]) -> str:
     release = installed_release(package)
     try:
         differs = find_difference()
+    except AttributeError as error:  # as `found` raises it
+        differs = str(error)
     except Exception as error:  # a foreign package may raise any error
         differs = f"{type(error).__name__}: {error}"
     if differs:
@@ -86,22 +89,41 @@ def capable_release(package: str, find_difference: Callable[[], str]) -> str:
     return f"{package} {release}"
 
 
-def differing(functions: Mapping[tuple[str, str], list[str]]) -> str:
-    """Returns the first function, of those with their parameters by module and dotted name, that is missing or has other
-    parameters; empty if there is none. Imports the modules."""
-    for (module, name), parameters in functions.items():
-        function = found(module, name)
-        if function is None or list(inspect.signature(function).parameters) != parameters:
-            return f"{module} has no {name}({', '.join(parameters)})"
+def found(module: str, name: str) -> Any:
+    """Returns what a module has under a dotted name. Imports the module. Raises AttributeError."""
+    try:
+        return operator.attrgetter(name)(importlib.import_module(module))
+    except AttributeError:
+        raise AttributeError(f"{module} has no {name}") from None
+
+
+_Functions = Mapping[tuple[str, str], list[str]]
+
+
+def differing(parameters: _Functions, uses: _Functions = {}) -> str:
+    """Returns how a package differs from these functions, by module and dotted name; empty if it does not. Imports the
+    modules. Raises AttributeError if a function is missing.
+
+    `parameters` has the parameters of each. "..." at the end stands for any others. `uses` has names that each uses, itself
+    or in a function inside it.
+    """
+    for (module, name), wanted in parameters.items():
+        present = list(inspect.signature(found(module, name)).parameters)
+        if wanted[-1:] == ["..."]:
+            present[len(wanted) - 1 :] = ["..."]
+        if present != wanted:
+            return f"{module} has no {name}({', '.join(wanted)})"
+    for (module, name), wanted in uses.items():
+        missing = set(wanted) - _names(inspect.unwrap(found(module, name)).__code__)
+        if missing:
+            return f"{module}: {name} does not use {', '.join(sorted(missing))}"
     return ""
 
 
-def found(module: str, name: str) -> Any:
-    """Returns what a module has under a dotted name, or None. Imports the module."""
-    value: Any = importlib.import_module(module)
-    for part in name.split("."):
-        value = getattr(value, part, None)
-    return value
+def _names(code: Any) -> set[str]:
+    """Returns the names that a function and the functions inside it use."""
+    inner = (each for each in code.co_consts if hasattr(each, "co_names"))
+    return set(code.co_names).union(*map(_names, inner))
 
 
 class Switch:

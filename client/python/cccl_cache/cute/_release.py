@@ -5,10 +5,8 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib
-import inspect
 
-from .._plugin.switch import capable_release, differing
+from .._plugin.switch import capable_release, differing, found
 
 PACKAGE = "nvidia-cutlass-dsl"
 _BACKEND = "cutlass.base_dsl.compile_backend"
@@ -26,11 +24,11 @@ _FUNCTIONS = {
     ("cutlass.base_dsl.compiler", "CompileOptions.to_str"): ["self"],
     ("cutlass.base_dsl.compiler", "PostCompileHookContext.__init__"): ["self", "compiler", "hook"],
 }
-# Attributes of objects, by the class whose `__init__` sets them.
-_ATTRIBUTES = {
-    ("cutlass.base_dsl.compiler", "Compiler"): "_post_compile_hook",
-    ("cutlass.base_dsl.dsl", "BaseDSL"): "compiler_provider",
-    ("cutlass.base_dsl.jit_executor", "JitCompiledFunction"): "ir_module",
+# The attributes that these set.
+_USES = {
+    ("cutlass.base_dsl.compiler", "Compiler.__init__"): ["_post_compile_hook"],
+    ("cutlass.base_dsl.dsl", "BaseDSL.__init__"): ["compiler_provider"],
+    ("cutlass.base_dsl.jit_executor", "JitCompiledFunction.__init__"): ["ir_module"],
 }
 
 
@@ -41,15 +39,10 @@ def served_release() -> str:
 
 def _difference() -> str:
     """Returns what is missing or unknown in the package; empty if nothing is."""
-    if differs := differing(_FUNCTIONS):
+    if differs := differing(_FUNCTIONS, _USES):
         return differs
-    for (module, name), attribute in _ATTRIBUTES.items():
-        made = inspect.unwrap(getattr(importlib.import_module(module), name).__init__)
-        if attribute not in made.__code__.co_names:
-            return f"{name} has no {attribute}"
-    backend = importlib.import_module(_BACKEND)
     for name, wanted in (("CompileContext", _INPUTS), ("CompileCacheState", {"module", "cache_hit", "load_from_file_cache"})):
-        fields = {field.name for field in dataclasses.fields(getattr(backend, name))}
+        fields = {field.name for field in dataclasses.fields(found(_BACKEND, name))}
         if fields != wanted:
             return f"{name} has other fields: {', '.join(sorted(fields ^ wanted))}"
     return ""

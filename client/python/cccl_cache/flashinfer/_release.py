@@ -4,13 +4,12 @@
 
 from __future__ import annotations
 
-import inspect
-
-from .._plugin.switch import capable_release, differing, found
+from .._plugin.switch import capable_release, differing
 
 PACKAGE = "flashinfer-python"
 _CORE = "flashinfer.jit.core"
 _FUNCTIONS = {(_CORE, "run_ninja"): ["workdir", "ninja_file", "verbose", "max_jobs"]}
+_USES = {(_CORE, "JitSpecNvcc.build"): ["run_ninja"]}
 
 
 def served_release() -> str:
@@ -20,9 +19,4 @@ def served_release() -> str:
 
 def _difference() -> str:
     """Returns what is missing or unknown in the package; empty if nothing is."""
-    if differs := differing(_FUNCTIONS):
-        return differs
-    build = found(_CORE, "JitSpecNvcc.build")
-    if build is None or "run_ninja" not in inspect.unwrap(build).__code__.co_names:
-        return f"{_CORE} has no JitSpecNvcc.build with run_ninja"
-    return ""
+    return differing(_FUNCTIONS, _USES)

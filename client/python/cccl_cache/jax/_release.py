@@ -4,26 +4,22 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
-from typing import Any
-
-from .._plugin.switch import capable_release
+from .._plugin.switch import capable_release, differing, found
 
 PACKAGE = "jax"
 _COMPILER, _CACHE = "jax._src.compiler", "jax._src.compilation_cache"
 _WRITE = ["cache_key", "compile_time_secs", "module_name", "backend", "executable"]
-# Each function with the parameters of the releases that are served.
 _FUNCTIONS = {
     (_COMPILER, "_compile_and_write_cache"): [
-        ["backend", "computation", "executable_devices", "compile_options", "host_callbacks", "module_name", "cache_key"]],
-    (_COMPILER, "_get_cache_key"): [["options", "backend", "computation", "devices", "override_fdo_profile"]],
-    (_COMPILER, "_cache_write"): [_WRITE, [*_WRITE, "host_callbacks"]],
-    (_CACHE, "compress_executable"): [["executable"]],
-    (_CACHE, "decompress_executable"): [["executable"]],
-    (_CACHE, "combine_executable_and_time"): [["serialized_executable", "compile_time"]],
-    (_CACHE, "extract_executable_and_time"): [["executable_and_time"]],
+        "backend", "computation", "executable_devices", "compile_options", "host_callbacks", "module_name", "cache_key"],
+    (_COMPILER, "_get_cache_key"): ["options", "backend", "computation", "devices", "override_fdo_profile"],
+    (_CACHE, "compress_executable"): ["executable"],
+    (_CACHE, "decompress_executable"): ["executable"],
+    (_CACHE, "combine_executable_and_time"): ["serialized_executable", "compile_time"],
+    (_CACHE, "extract_executable_and_time"): ["executable_and_time"],
 }
+# One of these: the releases that are served differ here.
+_WRITES = [{(_COMPILER, "_cache_write"): parameters} for parameters in (_WRITE, [*_WRITE, "host_callbacks"])]
 _ATTRIBUTES = [
     ("jax._src.lib", "_jax.LoadedExecutable.serialize"),
     ("jax._src.lib", "_jax.LoadedExecutable.unsafe_executable_pointer"),
@@ -43,17 +39,9 @@ def served_release() -> str:
 
 def _difference() -> str:
     """Returns what is missing or unknown in the package; empty if nothing is."""
-    for (module, name), known in _FUNCTIONS.items():
-        found: Any = getattr(importlib.import_module(module), name, None)
-        if found is None or list(inspect.signature(found).parameters) not in known:
-            return f"{module} has no {name}({', '.join(known[0])})"
     for module, name in _ATTRIBUTES:
-        found = importlib.import_module(module)
-        for part in name.split("."):
-            if not hasattr(found, part):
-                return f"{module} has no {name}"
-            found = getattr(found, part)
-    package = importlib.import_module("jax._src.lib")._jax
+        found(module, name)
+    package = found("jax._src.lib", "_jax")
     for changed, name in ((package.Client, "serialize_executable"), (package.LoadedExecutable, "serialize")):
         setattr(changed, name, getattr(changed, name))  # raises an error if the class can't be changed
-    return ""
+    return differing(_FUNCTIONS) or min(map(differing, _WRITES))  # empty if one of them is

@@ -4,11 +4,7 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
-from typing import Any
-
-from .._plugin.switch import capable_release
+from .._plugin.switch import capable_release, differing, found
 
 PACKAGE = "torch"
 COMPILER = "torch._inductor.compile_fx"
@@ -17,28 +13,27 @@ BUILDER = "torch._inductor.cpp_builder"
 AOT_ENTRY = "torch._functorch._aot_autograd.aot_autograd_result"
 AOT_CACHE = "torch._functorch._aot_autograd.autograd_cache"
 AOT_USERS = ("torch._functorch._aot_autograd.graph_compile", "torch._functorch.aot_autograd")
-# The first parameters of functions, by module and name.
 _FUNCTIONS = {
-    (COMPILER, "_compile_fx_inner"): ["gm", "example_inputs"],
+    (COMPILER, "_compile_fx_inner"): ["gm", "example_inputs", "..."],
     (COMPILER, "should_use_remote_fx_graph_cache"): [],
     (AOT_ENTRY, "should_use_remote_fx_graph_cache"): [],
     (CODE, "FxGraphCache.get_remote_cache"): [],
     (AOT_CACHE, "AOTAutogradCache.get_remote_cache"): [],
     **{(module, "should_use_remote_autograd_cache"): [] for module in AOT_USERS},
-    (BUILDER, "CppBuilder.build"): ["self"],
-    (BUILDER, "CppBuilder.get_command_line"): ["self"],
-    (BUILDER, "CppBuilder.get_target_file_path"): ["self"],
+    (BUILDER, "CppBuilder.build"): ["self", "..."],
+    (BUILDER, "CppBuilder.get_command_line"): ["self", "..."],
+    (BUILDER, "CppBuilder.get_target_file_path"): ["self", "..."],
 }
-# Names that a function uses: what is replaced must be asked for where the plug-in expects it.
+# What is replaced must be asked for where the plug-in expects it.
 _USES = {
-    (COMPILER, "compile_fx_inner"): {"_compile_fx_inner"},
-    (COMPILER, "_compile_fx_inner"): {"should_use_remote_fx_graph_cache", "get_remote_cache", "load_with_key", "_save_graph"},
-    (AOT_CACHE, "AOTAutogradCache._lookup"): {"get_remote_cache", "find_guarded_entry"},
-    (AOT_CACHE, "AOTAutogradCache.save"): {"get_remote_cache", "put"},
-    (CODE, "GuardedCache.iterate_over_candidates"): {"get", "b64decode", "loads"},
-    (CODE, "FxGraphCache._save_graph"): {"put", "b64encode"},
-    (BUILDER, "CppBuilder.__init__"): {"_sources_args", "_build_option", "precompiled_header", "_compiler", "_preprocessing",
-                                         "_precompiling"},
+    (COMPILER, "compile_fx_inner"): ["_compile_fx_inner"],
+    (COMPILER, "_compile_fx_inner"): ["should_use_remote_fx_graph_cache", "get_remote_cache", "load_with_key", "_save_graph"],
+    (AOT_CACHE, "AOTAutogradCache._lookup"): ["get_remote_cache", "find_guarded_entry"],
+    (AOT_CACHE, "AOTAutogradCache.save"): ["get_remote_cache", "put"],
+    (CODE, "GuardedCache.iterate_over_candidates"): ["get", "b64decode", "loads"],
+    (CODE, "FxGraphCache._save_graph"): ["put", "b64encode"],
+    (BUILDER, "CppBuilder.__init__"): ["_sources_args", "_build_option", "precompiled_header", "_compiler", "_preprocessing",
+                                         "_precompiling"],
 }
 _SETTINGS = {
     "torch._inductor.config": ("fx_graph_remote_cache", "fx_graph_cache", "force_disable_caches"),
@@ -53,30 +48,7 @@ def served_release() -> str:
 
 def _difference() -> str:
     """Returns what is missing or unknown in the package; empty if nothing is."""
-    for (module, name), parameters in _FUNCTIONS.items():
-        found = _found(module, name)
-        if found is None or list(inspect.signature(found).parameters)[: len(parameters) or None] != parameters:
-            return f"{module} has no {name}({', '.join(parameters)})"
-    for (module, name), used in _USES.items():
-        found = _found(module, name)
-        missing = used - _names(inspect.unwrap(found).__code__) if found is not None else used
-        if missing:
-            return f"{name} of {module} does not use {', '.join(sorted(missing))}"
     for module, settings in _SETTINGS.items():
         for setting in settings:
-            if not hasattr(importlib.import_module(module), setting):
-                return f"{module} has no {setting}"
-    return ""
-
-
-def _found(module: str, name: str) -> Any:
-    found: Any = importlib.import_module(module)
-    for part in name.split("."):
-        found = getattr(found, part, None)
-    return found
-
-
-def _names(code: Any) -> set[str]:
-    """Returns the names that a function and the functions inside it use."""
-    inner = (each for each in code.co_consts if hasattr(each, "co_names"))
-    return set(code.co_names).union(*map(_names, inner))
+            found(module, setting)
+    return differing(_FUNCTIONS, _USES)

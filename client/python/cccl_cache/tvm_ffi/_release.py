@@ -4,13 +4,12 @@
 
 from __future__ import annotations
 
-import inspect
-
-from .._plugin.switch import capable_release, differing, found
+from .._plugin.switch import capable_release, differing
 
 PACKAGE = "apache-tvm-ffi"
 _EXTENSION = "tvm_ffi.cpp.extension"
 _FUNCTIONS = {(_EXTENSION, "build_ninja"): ["build_dir"]}
+_USES = {(_EXTENSION, "_build_impl"): ["build_ninja"]}
 
 
 def served_release() -> str:
@@ -20,9 +19,4 @@ def served_release() -> str:
 
 def _difference() -> str:
     """Returns what is missing or unknown in the package; empty if nothing is."""
-    if differs := differing(_FUNCTIONS):
-        return differs
-    build = found(_EXTENSION, "_build_impl")
-    if build is None or "build_ninja" not in inspect.unwrap(build).__code__.co_names:
-        return f"{_EXTENSION} has no _build_impl with build_ninja"
-    return ""
+    return differing(_FUNCTIONS, _USES)
