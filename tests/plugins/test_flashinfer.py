@@ -417,6 +417,19 @@ def test_a_library_that_was_changed_is_not_kept(node, alone):
     assert process.changes("flashinfer", "changed", source, {}) == (made, FOUND)
 
 
+def test_a_build_in_a_directory_that_can_not_be_cleared_is_made_and_not_shared(node):
+    source, places = node.source("uncleared", 45), node.workspaces()
+    stuck = pathlib.Path(places["FLASHINFER_WORKSPACE_BASE"]) / "cached_ops/uncleared/.cccl-cache"
+    stuck.mkdir(parents=True)
+    [process], [other] = node.start(**places), node.start()
+    made, outcome = process.changes("flashinfer", "uncleared", source, {})
+    assert len(made) == 64 and outcome == {}
+    assert process.not_cached("flashinfer") == {f"{stuck} can't be removed": 1}
+    assert other.changes("flashinfer", "uncleared", source, {}) == (made, MADE)
+    assert process.ask("flashinfer", "uncleared", source, {}) == made  # found, and built here all the same
+    assert list(process.ask("status", "flashinfer")["errors"]) == [f"OSError: {stuck} can't be removed"]
+
+
 def run(node, code, **environment):
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE * 2,
                           env={**node.environment, **node.workspaces(), **environment})

@@ -46,6 +46,7 @@ class _Step:
         self._directory, self._build, self._report = directory, build, report
         self._commands: Optional[Commands] = None
         self._key = ""
+        self._left: Optional[str] = None  # a file of an earlier build, from which ninja may have made the library
 
     def describe(self) -> dict[str, str]:
         """Returns the fields. Raises Refused if the build is the framework's alone."""
@@ -57,19 +58,16 @@ class _Step:
         return {"build": self._key}
 
     def make(self) -> None:
-        if self._commands is None:  # a build that is not described
-            self._build()
-        elif not self._is_there():
-            self._remove()
-            self._build()
+        if self._commands is not None:  # None for a build that is not described
+            if self._is_there():
+                return
+            self._left = self._remove()
+        self._build()
 
     def pack(self, made: None) -> Optional[bytes]:
         """Returns the library, or None if the key does not describe all that it is made of."""
         assert self._commands is not None
-        inputs = Inputs(self._commands)
-        unknown = inputs.unknown_file()
-        if unknown is not None or _key_of(inputs) != self._key:
-            reason = "its files changed during the build" if unknown is None else f"the build reads {unknown}"
+        if reason := self._why_not_shared(self._commands):
             self._report.not_cached(self.name, reason)
             return None
         with open(self._library, "rb") as file:
@@ -80,7 +78,8 @@ class _Step:
     def place(self, library: bytes) -> None:
         if self._is_there():
             return
-        self._remove()
+        if (left := self._remove()) is not None:
+            raise OSError(f"{left} can't be removed")
         staged = f"{self._library}.{os.getpid()}"
         with open(os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o777), "wb") as file:
             file.write(library)
@@ -98,19 +97,38 @@ class _Step:
 
     def _is_there(self) -> bool:
         """Returns whether the directory has a library of this key, as it was made or placed."""
-        with contextlib.suppress(OSError), open(self._mark, encoding="utf-8") as file:
-            return file.read() == f"{self._key} {file_digest(self._library)}"
+        with contextlib.suppress(OSError), open(self._mark, "rb") as file:
+            return file.read() == self._mark_of_library()
         return False
 
     def _write_mark(self) -> None:
-        with contextlib.suppress(OSError), open(self._mark, "w", encoding="utf-8") as file:
-            file.write(f"{self._key} {file_digest(self._library)}")
+        with contextlib.suppress(OSError), open(self._mark, "wb") as file:
+            file.write(self._mark_of_library())
 
-    def _remove(self) -> None:
+    def _mark_of_library(self) -> bytes:
+        return f"{self._key} {file_digest(self._library)}".encode()
+
+    def _remove(self) -> Optional[str]:
+        """Removes all that ninja makes. Returns a file that can't be removed, or None."""
         assert self._commands is not None
+        left = None
         for path in (self._mark, *self._commands.made()):
-            with contextlib.suppress(FileNotFoundError):
+            try:
                 os.unlink(path)
+            except FileNotFoundError:
+                pass
+            except OSError:
+                left = path
+        return left
+
+    def _why_not_shared(self, commands: Commands) -> str:
+        """Returns why the library that was made is for this directory alone; empty if it is for others too."""
+        if self._left is not None:
+            return f"{self._left} can't be removed"
+        inputs = Inputs(commands)
+        if (unknown := inputs.unknown_file()) is not None:
+            return f"the build reads {unknown}"
+        return "" if _key_of(inputs) == self._key else "its files changed during the build"
 
 
 def _key_of(inputs: Inputs) -> str:
