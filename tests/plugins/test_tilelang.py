@@ -217,6 +217,16 @@ def test_a_compile_with_other_inputs_or_results_is_left_to_tilelang(node, four, 
     assert set(four[0].ask("status")["not_cached"]) - set(before) == {reason}
 
 
+@pytest.mark.parametrize("number, name", [(24, "NVCC_APPEND_FLAGS"), (25, "NVCC_PREPEND_FLAGS")])
+def test_a_variable_of_nvcc_with_a_flag_that_may_name_a_file_is_left_to_tilelang(node, four, number, name):
+    before = four[0].ask("status")["not_cached"]
+    four[0].ask("set", name, f"-I{node.headers}")
+    answer, outcome = changes(four[0], "compile", node.file, number)
+    four[0].ask("set", name)
+    assert set(answer) == FILES and outcome == {}
+    assert set(four[0].ask("status")["not_cached"]) - set(before) == {f"the variable {name}"}
+
+
 @pytest.mark.parametrize("code, reason", [
     ("T.import_source('#include \"/tmp/own.h\"')", "a header by its path"), ("", None)])
 def test_code_that_includes_a_header_by_its_path_is_left_to_tilelang(node, four, code, reason):
