@@ -160,6 +160,11 @@ def test_the_assembler_that_inductor_names_counts_from_the_start(tmp_path, monke
     assert _key.assemblers() != before[0]
 
 
+def test_the_device_library_that_torch_sets_at_the_first_kernel_counts_from_the_start(four):
+    without, before, after = four[0].ask("libdevice")
+    assert before == after != without
+
+
 @pytest.mark.parametrize("name", ["TRITON_OVERRIDE_ARCH", "PTXAS_OPTIONS"])
 def test_another_variable_of_triton_is_another_compile(node, four, name):
     assert node.compiles(four[0], "infer", node.file, 18)[1] in ((1, 1), (0, 0))

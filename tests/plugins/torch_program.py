@@ -4,12 +4,14 @@
 
 "infer FILE NUMBER": the value of the compiled function of this file, or the error's name. Each command has empty directories.
 "train FILE NUMBER": the same with the sum of the gradient. "own FILE NUMBER": as "infer", with the directories of the process.
-"gated FILE NUMBER GATE": as "infer", but the compile waits for a
-line from this FIFO, and fails if it is "fail". "shapes FILE NUMBER SIZE...": as "infer", for these sizes with dynamic shapes.
+"gated FILE NUMBER GATE": as "infer", but the compile waits for a line from this FIFO, and fails if it is "fail".
+"shapes FILE NUMBER SIZE...": as "infer", for these sizes with dynamic shapes.
 "child FILE NUMBER GATE": starts a child that does "gated", and returns its id; with "exit" from the FIFO, it ends there.
 "set MODULE NAME VALUE": sets an option. "variable NAME VALUE|none": sets a variable. "backend FILE NUMBER": as "infer" with a
 remote cache of the program; returns what that was asked. "status": the plug-in's counts. "install", "uninstall": turn the
-plug-in on and off. "hooked": whether functions of torch are changed. "without MODULE NAME": why the plug-in is off without it.
+plug-in on and off. "hooked": whether functions of torch are changed. "libdevice": Triton's settings in the key, without an
+option of torch, with it, and after torch has set the device library as the option says.
+"without MODULE NAME": why the plug-in is off without it.
 
 Each compile of a graph appends a line to $COMPILED.
 """
@@ -169,6 +171,20 @@ def hooked():
     return ["cccl_cache" in str(getattr(function, "__code__", "")) for function in changed]
 
 
+def libdevice():
+    from cccl_cache.torch import _key
+    from torch._inductor.runtime import compile_tasks
+    from triton import knobs
+
+    settings = [_key.triton_settings()]
+    with config.patch("eager_numerics.use_pytorch_libdevice", True), knobs.nvidia.scope():
+        settings.append(_key.triton_settings())
+        compile_tasks._set_triton_libdevice_path()
+        assert knobs.nvidia.libdevice_path
+        settings.append(_key.triton_settings())
+    return settings
+
+
 def without(module, name):
     owner = importlib.import_module(module)
     original = getattr(owner, name)
@@ -181,7 +197,7 @@ def without(module, name):
 
 COMMANDS = {"infer": infer, "train": train, "own": own, "gated": gated, "shapes": shapes, "child": child, "set": set_option,
             "variable": variable, "backend": backend, "status": status, "install": install, "uninstall": uninstall,
-            "hooked": hooked, "without": without}
+            "hooked": hooked, "libdevice": libdevice, "without": without}
 print(json.dumps("loaded by torch" if loaded_by_torch else "ready"), file=answers, flush=True)
 for line in sys.stdin:
     command, *given = line.split()

@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 import sys
-from typing import Any
+from typing import Any, Optional
 
 from .._plugin.canonical import Refused
 from .._plugin.compilers import compiler, variables
@@ -22,6 +22,7 @@ _OF_PROCESSOR = {
     "vendor_id", "cpu family", "model", "stepping", "flags", "Features", "CPU implementer", "CPU architecture", "CPU variant", "CPU part"
 }
 _PTXAS = ("TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH")
+_LIBDEVICE = ("TRITON_LIBDEVICE_PATH", "nvidia.libdevice_path")  # the variable and the setting
 # Variables of Triton and of what it calls, but for those of caches and messages, which decide no code.
 _OF_TRITON = re.compile("TRITON_|PTXAS_|LLVM_|MLIR_|NVPTX_|AMDGCN_|DISABLE_(LLVM|MMA|PTXAS)_|USE_IR_LOC$|ALLOW_LHS_TMEM_")
 _NO_CODE = re.compile("_(DIR|HOME)$|CACHE|REDIS|PRINT|PROTON|DUMP|TIMING|REPRODUCER")
@@ -65,10 +66,34 @@ def triton_settings() -> tuple[tuple[str, Any], ...]:
 
     Raises Refused for settings whose effect is not known.
     """
-    named = {name: value for name, value in os.environ.items() if _OF_TRITON.match(name) and not _NO_CODE.search(name)
-             and name not in _PTXAS}
+    named = {name: value for name, value in os.environ.items() if _OF_TRITON.match(name) and not _NO_CODE.search(name)}
+    named.update(_set_by_program())
+    libdevice = _libdevice(*(named.pop(name, None) for name in _LIBDEVICE))
+    settings = {**{name: value for name, value in named.items() if name not in _PTXAS}, "libdevice": libdevice}
     return tuple((name, file_digest(value) if type(value) is str and os.path.isfile(value) else value)
-                 for name, value in sorted({**named, **_set_by_program()}.items()))
+                 for name, value in sorted(settings.items()))
+
+
+def _libdevice(variable: Optional[str], setting: Optional[str]) -> str:
+    """Returns the path of the device library that Triton links; empty for its own.
+
+    With an option of Inductor, torch sets the variable and the setting at the first kernel that it compiles. As with
+    `assemblers`, that counts from the start.
+    """
+    config = sys.modules.get("torch._inductor.config")
+    numerics = getattr(config, "eager_numerics", None)
+    wanted: Optional[bool] = getattr(numerics, "use_pytorch_libdevice", None)  # None: torch has no such option
+    if wanted is None or not (wanted or getattr(config, "emulate_precision_casts", False)):
+        return (variable if setting is None else setting) or ""
+    return variable if variable is not None else setting or _libdevice_of_toolkit()
+
+
+def _libdevice_of_toolkit() -> str:
+    import torch
+    from torch.utils.cpp_extension import CUDA_HOME
+
+    path = os.path.join(CUDA_HOME or "", "nvvm/libdevice/libdevice.10.bc")
+    return path if torch.version.cuda is not None and CUDA_HOME is not None and os.path.isfile(path) else ""
 
 
 def _set_by_program() -> dict[str, Any]:
