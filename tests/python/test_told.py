@@ -7,13 +7,18 @@ import pathlib
 import re
 import subprocess
 import sys
+import warnings
+from importlib import import_module
 
 import cccl_cache
 import pytest
 from cccl_cache import __main__ as program
+from cccl_cache._plugin import switch
 from patience import PATIENCE
 
-TROUBLES = pathlib.Path(__file__).parents[2] / "docs/troubleshooting.md"
+ROOT = pathlib.Path(__file__).parents[2]
+TROUBLES = ROOT / "docs/troubleshooting.md"
+VARIABLE = re.compile(r'"(CCCL_CACHE_[A-Z_]+)"|\$\{?(CCCL_CACHE_[A-Z_]+)|\b(CCCL_CACHE_[A-Z_]+)=')
 
 
 def run_module(*arguments, **environment):
@@ -43,7 +48,7 @@ def test_python_m_cccl_cache_reports_a_missing_daemon_and_the_active_plug_ins(di
     compiler = pathlib.Path(cccl_cache.__file__).with_name("cccl-cache-compile")
     assert turned_on(told) == {
         "without a daemon": f'builds are compiled here, by {compiler} (fallback="local")',
-        "cache within a process": "on, 67108864 bytes (CCCL_CACHE_PROCESS_BYTES is not set)",
+        "cache within a process": "on, 64 MiB (CCCL_CACHE_PROCESS_BYTES is not set)",
         "cuda.compute": "off: cuda-cccl is not installed",
         "cupy": "off: cupy-cuda13x is not installed",
         "CuTe DSL": "off: nvidia-cutlass-dsl is not installed",
@@ -65,6 +70,38 @@ def test_the_page_on_troubles_shows_these_lines(monkeypatch):
     [shown] = re.findall(r"^```\n(  cuda.compute: .*?)```", TROUBLES.read_text(), re.DOTALL | re.MULTILINE)
     monkeypatch.setattr(compute.switch, "_find", lambda: "cuda-cccl 1.2.1")
     assert all(line in program._turned_on() for line in shown.splitlines())
+
+
+def test_a_warning_of_a_package_is_not_printed_beside_the_reason(monkeypatch, recwarn):
+    from cccl_cache import compute
+
+    def find():
+        warnings.warn("no driver", RuntimeWarning)
+        raise switch.NotServed("no driver")
+
+    monkeypatch.setattr(compute.switch, "_find", find)
+    assert "  cuda.compute: off: no driver" in program._turned_on()
+    assert not list(recwarn)
+
+
+def test_a_variable_with_a_wrong_name_is_told_with_the_right_one(directory):
+    told = run_module("--socket", str(directory / "nobody"), CCCL_CACHE_TROCH="0", CCCL_CACHE_XYZ="1", CCCL_CACHE_TORCH="0",
+                      CCCL_CACHE_PRIORITY="normal", CCCL_CACHED_STATE_DIR="/nowhere", OTHER="1")
+    unread = "no part of cccl-cached reads this variable"
+    assert list(turned_on(told).items())[-2:] == [
+        ("CCCL_CACHE_TROCH", f"{unread}; is CCCL_CACHE_TORCH meant?"), ("CCCL_CACHE_XYZ", unread)]
+    assert told.stdout.count(unread) == 2
+
+
+def plug_in_switches():
+    return [import_module(plugin).switch for plugin in program._PLUGINS.values()]
+
+
+def test_each_variable_that_a_source_or_a_guide_names_is_known():
+    named = {name for folder in ("base", "cli", "client", "daemon", "deploy", "docs") for file in (ROOT / folder).rglob("*")
+             if file.is_file() and file.suffix in ("", ".cc", ".h", ".jl", ".md", ".py", ".yaml")
+             for found in VARIABLE.finditer(file.read_text(errors="replace")) for name in found.groups() if name}
+    assert named == program._VARIABLES | {each.variable for each in plug_in_switches()}
 
 
 def test_python_m_cccl_cache_reports_that_nothing_is_compiled_locally(monkeypatch):

@@ -12,8 +12,10 @@ Exit status: 0 if a daemon serves, 3 if there is no daemon, 5 for any other erro
 from __future__ import annotations
 
 import argparse
+import difflib
 import os
 import sys
+import warnings
 from importlib import import_module
 
 import cccl_cache
@@ -21,6 +23,7 @@ import cccl_cache
 from . import _library, _run, _serve
 from ._client import COMPILER_OF_THE_PACKAGE
 
+_PREFIX = "CCCL_CACHE_"
 _PROCESS_VARIABLE = "CCCL_CACHE_PROCESS_BYTES"
 _PLUGINS = {
     "cuda.compute": "cccl_cache.compute",
@@ -36,7 +39,14 @@ _PLUGINS = {
     "TVM-FFI": "cccl_cache.tvm_ffi",
     "Warp": "cccl_cache.warp",
 }
-_PROCESS_BYTES = 64 << 20  # the library's own choice
+# Variables that other parts of cccl-cached read, besides those that turn plug-ins on.
+_VARIABLES = {_PREFIX + name for name in (
+    "PRIORITY", "PROCESS_BYTES", "SOCKET",  # clients
+    "GROUP", "NVCC_RECORD", "RESERVED", "RUN_LIBRARIES", "RUN_REPORT", "RUN_WAIT_MS", "STEP_OF",  # programs under `run`
+    "CUDA_JL", "LIBRARY",  # Julia
+    "TRITON_GROUP", "TRITON_WAIT",
+    "IN_JOBS",  # deploy/slurm
+)}
 
 
 def _daemon_lines(client: cccl_cache.Client) -> list[str]:
@@ -74,11 +84,28 @@ def _tell(socket: str | None) -> int:
 
 def _turned_on() -> list[str]:
     """Returns a line for each feature: whether it is on in this environment, and how to change that. Asks no daemon."""
+    switches = {name: import_module(plugin).switch for name, plugin in _PLUGINS.items()}
+    with warnings.catch_warnings():  # the lines have the reasons for which the packages warn at their import
+        warnings.simplefilter("ignore")
+        plugins = [f"  {name}: {switch.told()}" for name, switch in switches.items()]
     return [
         f"  without a daemon: {_fallback()}",
         f"  cache within a process: {_process_cache()}",
-        *(f"  {name}: {import_module(plugin).switch.told()}" for name, plugin in _PLUGINS.items()),
+        *plugins,
+        *_unread({*_VARIABLES, *(switch.variable for switch in switches.values())}),
     ]
+
+
+def _unread(known: set[str]) -> list[str]:
+    """Returns a line for each variable that looks like one of ours and is none."""
+    ends = {name[len(_PREFIX) :] for name in known}
+    lines = []
+    for name in sorted(os.environ):
+        if name.startswith(_PREFIX) and name not in known:
+            similar = difflib.get_close_matches(name[len(_PREFIX) :], ends, 1)
+            meant = f"; is {_PREFIX}{similar[0]} meant?" if similar else ""
+            lines.append(f"  {name}: no part of cccl-cached reads this variable{meant}")
+    return lines
 
 
 def _fallback() -> str:
@@ -90,7 +117,7 @@ def _fallback() -> str:
 def _process_cache() -> str:
     text = os.environ.get(_PROCESS_VARIABLE)
     if text is None:
-        return f"on, {_PROCESS_BYTES} bytes ({_PROCESS_VARIABLE} is not set)"
+        return f"on, 64 MiB ({_PROCESS_VARIABLE} is not set)"  # the library's own choice
     if text != "off" and not text.isdigit():
         return f"no client can be made: {_PROCESS_VARIABLE} is {text!r}, a number of bytes, or off, is expected"
     return f"{'off' if text == 'off' or int(text) == 0 else f'on, {int(text)} bytes'} ({_PROCESS_VARIABLE}={text})"

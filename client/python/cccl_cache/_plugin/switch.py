@@ -139,7 +139,7 @@ class Switch:
                  find_unimported: Optional[Callable[[], str]] = None):
         self.report = report
         self._serves = serves
-        self._variable = variable
+        self.variable = variable
         self._find = find
         self._module, self._find_unimported = module, find_unimported
         self._lock = threading.RLock()
@@ -198,16 +198,16 @@ class Switch:
         except Exception as error:  # a foreign package may raise any error
             return f"off: {error}"
         if self._hooks is not None:
-            return f"on, for {release} ({self._variable})"
-        if not imported and os.environ.get(self._variable, os.environ.get("CCCL_CACHE", "0")).lower() not in _OFF:
+            return f"on, for {release} ({self.variable})"
+        if not imported and os.environ.get(self.variable, os.environ.get("CCCL_CACHE", "0")).lower() not in _OFF:
             condition = "" if find is self._find else ", if the release has what is needed"
-            return f"on at the import of {self._module}{condition}: {release} ({self._variable})"
-        return f"off until {self.report.logger.name}.install() is called or {self._variable}=1 is set, for {release}"
+            return f"on at the import of {self._module}{condition}: {release} ({self.variable})"
+        return f"off until {self.report.logger.name}.install() is called or {self.variable}=1 is set, for {release}"
 
     def _turned_off(self) -> str:
         """Returns why `install` has no effect: the plug-in's own variable turns it off. Empty if it does not."""
-        value = os.environ.get(self._variable, "")
-        return f"{self._variable} is {value}" if value and value.lower() in _OFF else ""
+        value = os.environ.get(self.variable, "")
+        return f"{self.variable} is {value}" if value and value.lower() in _OFF else ""
 
 
 class Install(Protocol):
