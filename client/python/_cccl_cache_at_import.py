@@ -4,8 +4,9 @@
 environment has a variable of the plug-ins.
 
 ``CCCL_CACHE=1`` turns all plug-ins on, ``CCCL_CACHE_COMPUTE=1`` that of cuda.compute. With ``CCCL_CACHE_COMPUTE=0`` too,
-all others are on. "off", "no" and "false" mean 0; any other value means 1. The module lies beside the package, so that a program that imports no served package does not load the
-client library. Such a program pays one comparison of names per import.
+all others are on. "off", "no" and "false" mean 0; any other value means 1. The module lies beside the package, so that a
+program that imports no served package does not load the client library. Such a program pays one comparison of names per
+import.
 """
 
 from __future__ import annotations
@@ -31,11 +32,12 @@ _PLUGINS = {
     "tvm_ffi.cpp.extension": ("CCCL_CACHE_TVM_FFI", "cccl_cache.tvm_ffi"),
     "warp": ("CCCL_CACHE_WARP", "cccl_cache.warp"),
 }
+_OFF = ("", "0", "false", "no", "off")  # as in cccl_cache/_plugin/switch.py
 
 
 def _asked_for(variable: str) -> bool:
     value = os.environ.get(variable, os.environ.get("CCCL_CACHE", "0"))
-    return value.lower() not in ("", "0", "false", "no", "off")  # as in cccl_cache/_plugin/switch.py
+    return value.lower() not in _OFF
 
 
 class _Finder(importlib.abc.MetaPathFinder):

@@ -10,6 +10,7 @@ import sys
 import warnings
 from importlib import import_module
 
+import _cccl_cache_at_import as at_import
 import cccl_cache
 import pytest
 from cccl_cache import __main__ as program
@@ -102,6 +103,11 @@ def test_each_variable_that_a_source_or_a_guide_names_is_known():
              if file.is_file() and file.suffix in ("", ".cc", ".h", ".jl", ".md", ".py", ".yaml")
              for found in VARIABLE.finditer(file.read_text(errors="replace")) for name in found.groups() if name}
     assert named == program._VARIABLES | {each.variable for each in plug_in_switches()}
+
+
+def test_the_module_that_the_pth_file_imports_has_the_plug_ins_and_the_words_of_the_package():
+    assert at_import._PLUGINS == {each._module: (each.variable, each.report.logger.name) for each in plug_in_switches()}
+    assert at_import._OFF == switch._OFF
 
 
 def test_python_m_cccl_cache_reports_that_nothing_is_compiled_locally(monkeypatch):

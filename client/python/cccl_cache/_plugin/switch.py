@@ -29,7 +29,7 @@ class Hooks(Protocol):
 
 
 _MISSING = object()
-_OFF = ("", "0", "false", "no", "off")
+_OFF = ("", "0", "false", "no", "off")  # as in _cccl_cache_at_import.py, which does not load the package
 
 
 class Patches:
