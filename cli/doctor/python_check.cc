@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
@@ -23,8 +24,9 @@ constexpr const char* kScript = R"(
 import os, sys
 if sys.path[:1] == [""]: del sys.path[0]
 print("python", "python", ".".join(map(str, sys.version_info[:3])), flush=True)
-for name in ["cuda-cccl", "cuda-core", "cupy", "cupy-cuda11x", "cupy-cuda12x", "cupy-cuda13x", "jax",
-             "numba-cuda", "numba-cuda-mlir", "torch", "triton"]:
+for name in ["apache-tvm-ffi", "cuda-cccl", "cuda-core", "cupy", "cupy-cuda11x", "cupy-cuda12x",
+             "cupy-cuda13x", "flashinfer-python", "jax", "numba-cuda", "numba-cuda-mlir",
+             "nvidia-cutlass-dsl", "tilelang", "torch", "triton", "warp-lang"]:
     try:
         from importlib import metadata
         print("package", name, metadata.version(name), flush=True)
@@ -93,12 +95,22 @@ FoundInPython Parse(const std::string& output) {
   return found;
 }
 
+// A test compares the words and the variables with those of the package.
+constexpr std::array<std::string_view, 5> kOff = {"", "0", "false", "no", "off"};
+
+bool IsOff(std::string value) {
+  std::ranges::transform(value, value.begin(), [](unsigned char c) { return std::tolower(c); });
+  return std::ranges::find(kOff, value) != kOff.end();
+}
+
 /// Returns the name of a set environment variable that enables the package's plug-ins, or null.
 const char* FindPlugInVariable() {
-  for (const char* name : {"CCCL_CACHE", "CCCL_CACHE_COMPUTE", "CCCL_CACHE_CUPY",
-                           "CCCL_CACHE_NUMBA", "CCCL_CACHE_NUMBA_MLIR", "CCCL_CACHE_TRITON"}) {
+  for (const char* name : {"CCCL_CACHE", "CCCL_CACHE_COMPUTE", "CCCL_CACHE_CUPY", "CCCL_CACHE_CUTE",
+                           "CCCL_CACHE_FLASHINFER", "CCCL_CACHE_JAX", "CCCL_CACHE_NUMBA",
+                           "CCCL_CACHE_NUMBA_MLIR", "CCCL_CACHE_TILELANG", "CCCL_CACHE_TORCH",
+                           "CCCL_CACHE_TRITON", "CCCL_CACHE_TVM_FFI", "CCCL_CACHE_WARP"}) {
     const char* value = std::getenv(name);
-    if (value != nullptr && *value != '\0' && std::string_view(value) != "0") return name;
+    if (value != nullptr && !IsOff(value)) return name;
   }
   return nullptr;
 }

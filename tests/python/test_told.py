@@ -110,6 +110,16 @@ def test_the_module_that_the_pth_file_imports_has_the_plug_ins_and_the_words_of_
     assert at_import._OFF == switch._OFF
 
 
+def test_the_doctor_knows_the_plug_ins_their_packages_and_the_words_of_the_package():
+    doctor = (ROOT / "cli/doctor/python_check.cc").read_text()
+    assert set(re.findall(r'"(CCCL_CACHE\w*)"', doctor)) == {"CCCL_CACHE", *(each.variable for each in plug_in_switches())}
+    [words] = re.findall(r"kOff = \{(.*?)\}", doctor)
+    assert tuple(re.findall(r'"(.*?)"', words)) == switch._OFF
+    # This environment has none of the packages.
+    packages = {re.fullmatch(r"off: (\S+) is not installed", each.told())[1] for each in plug_in_switches()}
+    assert packages <= set(re.findall(r'"([a-z0-9-]+)"', doctor))
+
+
 def test_python_m_cccl_cache_reports_that_nothing_is_compiled_locally(monkeypatch):
     monkeypatch.setattr(program, "COMPILER_OF_THE_PACKAGE", "/nowhere/cccl-cache-compile")
     assert 'builds fail, for there is no /nowhere/cccl-cache-compile (fallback="error")' in program._turned_on()[0]
