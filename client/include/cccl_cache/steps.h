@@ -31,11 +31,14 @@ class StepField {
   StepField(std::nullptr_t /*nothing*/) : bytes_(Encode('N', {})) {}         // NOLINT: implicit
   template <std::same_as<bool> Bool>
   StepField(Bool flag) : bytes_(Encode('B', flag ? "1" : "0")) {}  // NOLINT: implicit
+  // No wider numbers, which would lose digits: two of them could be the same field.
   template <std::integral Number>
-  requires(!std::same_as<Number, bool>) StepField(Number number)
+  requires(!std::same_as<Number, bool> && sizeof(Number) <= sizeof(int64_t))
+      StepField(Number number)
       : bytes_(EncodeInteger(number)) {}  // NOLINT: implicit
-  StepField(double number)                // NOLINT: implicit
-      : bytes_(Encode('F', BigEndian(std::bit_cast<uint64_t>(number)))) {}
+  template <std::floating_point Number>
+  requires(sizeof(Number) <= sizeof(double)) StepField(Number number)  // NOLINT: implicit
+      : bytes_(Encode('F', BigEndian(std::bit_cast<uint64_t>(static_cast<double>(number))))) {}
 
   /// Returns the field of bytes that are no text.
   static StepField Bytes(std::string_view bytes) { return StepField('Y', bytes); }

@@ -7,12 +7,14 @@
 
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <type_traits>
 
 #include "client/src/steps/step_value.h"
 #include "proto/digest.h"
@@ -145,6 +147,16 @@ TEST_CASE("the fields of a step are hashed as Python hashes them") {
   REQUIRE(node.deposits.size() == 1);
   CHECK(node.deposits.begin()->first ==
         "ac39a22098e8249e84188154dfecd91cc1af42a782b69168d5cbd20d528a7b61");
+}
+
+TEST_CASE("a number that a field can't hold exactly is no field") {
+  enum Unscoped { kOne };
+  STATIC_REQUIRE_FALSE(std::is_constructible_v<StepField, __int128>);
+  STATIC_REQUIRE_FALSE(std::is_constructible_v<StepField, long double>);
+  STATIC_REQUIRE_FALSE(std::is_constructible_v<StepField, Unscoped>);
+  CHECK(StepField(std::numeric_limits<int64_t>::min()).bytes().substr(9) == "-8000000000000000");
+  CHECK(StepField(std::numeric_limits<uint64_t>::max()).bytes().substr(9) == "ffffffffffffffff");
+  CHECK(StepField(0.5F).bytes() == StepField(0.5).bytes());
 }
 
 TEST_CASE("a step is made once, and found by all later callers") {
