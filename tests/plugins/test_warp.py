@@ -251,6 +251,20 @@ def test_a_header_that_changes_in_a_running_process_leaves_its_compiles_to_the_p
         process.end()
 
 
+def test_headers_that_may_have_changed_before_install_leave_compiles_to_the_package(node, four):
+    include = node.include("before", {"second.h": "#define FACTOR 1\n"})
+    file, given = node.source(26, text='#include "second.h"'), f'extra_include_dirs=["{include}"]'
+    [late] = node.start(CCCL_CACHE="0")
+    old = late.ask("build", file, given)
+    (include / "second.h").write_text("#define FACTOR 2\n")
+    assert late.ask("install")
+    assert changes(late, "build", file, given) == (old, {})
+    new, outcome = changes(four[0], "build", file, given)
+    assert len(new) == 64 and new != old and outcome == MADE
+    assert changes(late, "build", node.source(27))[1] == MADE
+    late.end()
+
+
 UNCHANGED = {"log_level": ("30",), "cache_kernels": ("true",)}
 
 
@@ -272,6 +286,13 @@ def test_a_compile_with_other_inputs_or_results_is_left_to_the_package(node, fou
     assert set(four[0].ask("status")["not_cached"]) - before == {reason}
     if command != "compile":
         four[0].ask(command, *arguments[:1], *UNCHANGED.get(arguments[0], ()))
+
+
+def test_a_compile_that_uses_its_time_is_left_to_the_package(node, four):
+    for number, name in enumerate(("__TIME__", "__DATE__")):
+        answer, outcome = changes(four[0], "build", node.source(25, name, text=f"#define FACTOR {name}[{number}]"))
+        assert (len(answer), outcome) == (64, {}), name
+    assert four[0].ask("status")["not_cached"]["the source uses the time of the compile"] == 2
 
 
 def test_no_compile_after_one_without_optimization_is_shared(node):

@@ -10,7 +10,7 @@ compile includes a header by a macro), "into" (the directory of the results; the
 "gated FILE GATE": the same, but the compile waits for a line from this FIFO, and fails if it is "fail".
 "damaged FILE": deposits no cubin. "set NAME VALUE": sets a variable of the environment; without VALUE, removes it.
 "config NAME VALUE": changes Warp's configuration. "chdir DIRECTORY": changes the working directory.
-"status": the counts of the plug-in.
+"install": turns the plug-in on. "status": the counts of the plug-in.
 
 Each compile appends a line to $COMPILED.
 """
@@ -135,6 +135,12 @@ def chdir(directory):
     os.chdir(directory)
 
 
+def install():
+    from cccl_cache import warp as plugin
+
+    return plugin.install()
+
+
 def status():
     from cccl_cache import warp as plugin
 
@@ -142,7 +148,7 @@ def status():
 
 
 COMMANDS = {"compile": compile, "build": build, "key": key, "gated": gated, "damaged": damaged, "set": set_variable,
-            "config": config, "chdir": chdir, "status": status}
+            "config": config, "chdir": chdir, "install": install, "status": status}
 print(json.dumps("ready"), file=answers, flush=True)
 for line in sys.stdin:
     command, *given = line.split()

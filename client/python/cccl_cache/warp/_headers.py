@@ -13,6 +13,7 @@ import functools
 import hashlib
 import os
 import re
+import threading
 from typing import NamedTuple, Optional, Sequence
 
 from .._plugin.canonical import Description, Refused
@@ -23,6 +24,7 @@ _UNNAMED = re.compile(rb'(?:#|%:|\*/)\s*(?:include|include_next|import|embed)\b(
                       rb'|\b__has_(?:include|include_next|embed)\b(?!\s*\(\s*["<])')
 _DEFINED = re.compile(rb"(?:\bdefined\s*\(?|\bifn?def)\s*__has_\w+")
 _LOCATED = re.compile(rb"__FILE__|__BASE_FILE__|__FILE_NAME__|__builtin_FILE|source_location")
+_TIMED = re.compile(rb"__(?:DATE|TIME|TIMESTAMP)__")
 _SPLICE = re.compile(rb"\\\r?\n")
 
 
@@ -37,11 +39,14 @@ class _Text(NamedTuple):
     headers: tuple[str, ...]
     plain: bool
     located: bool
+    timed: bool
 
 
 # The files of earlier compiles of this process with their digests; None where there was no file, "changed" if it changed. NVRTC
 # uses a header that it has precompiled until the process ends, even if the file changes.
 _precompiled: dict[str, Optional[str]] = {}
+# Set if Warp may have compiled before the plug-in was on: headers that NVRTC has precompiled then may have changed since.
+compiled_before = threading.Event()
 
 
 def read_headers(source: bytes, directories: Sequence[str], precompiled: bool) -> Headers:
@@ -53,6 +58,8 @@ def read_headers(source: bytes, directories: Sequence[str], precompiled: bool) -
         origin, text, beside = unread.pop()
         if not text.plain:
             raise Refused(f"{origin} does not name its headers plainly")
+        if text.timed:
+            raise Refused(f"{origin} uses the time of the compile")
         located = located or text.located and not origin.startswith(f"{directories[0]}/")
         for name in text.headers:
             for directory in (*beside, *directories):
@@ -65,6 +72,10 @@ def read_headers(source: bytes, directories: Sequence[str], precompiled: bool) -
                         unread.append((path, _read_header(header), links))
     changed = [path for path, digest in found.items() if _precompiled.setdefault(path, digest) != digest]
     _precompiled.update(dict.fromkeys(changed, "changed"))  # for good, even if the earlier contents come back
+    if precompiled and compiled_before.is_set():
+        for path, digest in found.items():
+            if digest and not path.startswith(f"{directories[0]}/"):
+                raise Refused(f"{path} may have been precompiled before the plug-in was on")
     if precompiled and changed:
         raise Refused(f"{changed[0]} has changed since this process precompiled its headers")
     return Headers(tuple(sorted((*_place(path, directories), digest) for path, digest in found.items() if digest)), located)
@@ -97,7 +108,8 @@ def _place(path: str, directories: Sequence[str]) -> tuple[int, str]:
 def _read(contents: bytes) -> _Text:
     text = _DEFINED.sub(b"", _SPLICE.sub(b"", contents))
     names = {os.fsdecode(quoted or angled) for quoted, angled in _NAME.findall(text)}
-    return _Text(tuple(sorted(names)), not _UNNAMED.search(text), bool(_LOCATED.search(text)))
+    return _Text(tuple(sorted(names)), not _UNNAMED.search(text), bool(_LOCATED.search(text)),
+                 bool(_TIMED.search(text)))
 
 
 _read_header = functools.lru_cache(maxsize=256)(_read)  # Warp's own headers take 50 ms

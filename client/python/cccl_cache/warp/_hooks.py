@@ -15,6 +15,7 @@ from .._plugin.compile_steps import CompileSteps
 from .._plugin.leases import Settings
 from .._plugin.report import Report
 from .._plugin.switch import Patches
+from ._headers import compiled_before
 from ._key import fields_of, is_ptx, shows_a_directory
 
 
@@ -27,8 +28,10 @@ class WarpHooks:
 
     def attach(self) -> None:
         """Changes the package. Does not affect earlier results."""
-        from warp._src import build
+        from warp._src import build, context
 
+        if context.runtime is not None:
+            compiled_before.set()
         self._patches.replace(build, "build_cuda", self._stepping(build.build_cuda))
 
     def detach(self) -> None:

@@ -29,7 +29,7 @@ def served_release() -> str:
 
 def _difference() -> str:
     """Returns what is missing or unknown in the package; empty if nothing is."""
-    from warp._src import build
+    from warp._src import build, context
 
     compile = inspect.unwrap(build.build_cuda)
     parameters = set(inspect.signature(compile).parameters)
@@ -37,4 +37,6 @@ def _difference() -> str:
                            ("reads other names:", set(compile.__code__.co_names) - _READ)):
         if names:
             return f"build_cuda {differs} {', '.join(sorted(names))}"
+    if not hasattr(context, "runtime"):
+        return "warp._src.context has no runtime"
     return "" if isinstance(build.warp_home, str) else "warp_home is no path"
