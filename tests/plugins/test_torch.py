@@ -15,7 +15,7 @@ import pytest
 from cccl_cache._plugin.canonical import Refused
 from cccl_cache._plugin.leases import LEASE_LIMIT, Settings
 from cccl_cache.steps._steps import report_of
-from cccl_cache.torch import _key
+from cccl_cache.torch import _key, _operators
 from cccl_cache.torch._hooks import TorchHooks
 from framework_node import FrameworkNode, counts, words_in
 from lease_client import wait_for_waiters
@@ -213,6 +213,90 @@ def test_the_assembler_of_a_host_compiler_is_a_part_of_it(tmp_path):
         described.append(_key.host_compiler(str(compiler)))
         assert described[-1] == _key.host_compiler(str(compiler))
     assert described[0] != described[1]
+
+
+def traced(function, *inputs):
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    return make_fx(function, tracing_mode="fake")(*inputs)
+
+
+@pytest.fixture
+def made():
+    """An operator of this test. `fake` is its fake implementation."""
+    import torch
+
+    library = torch.library.Library("cccl_cache_example", "DEF")
+    library.define("made(Tensor x) -> Tensor")
+    operator = torch.ops.cccl_cache_example.made
+    operator.fakes = [torch.empty_like]
+    library.impl("made", lambda x: operator.fakes[-1](x), "CPU")
+    library.impl("made", lambda x: operator.fakes[-1](x), "Meta")
+    yield operator
+    library._destroy()
+
+
+def test_the_calls_of_operators_of_the_program_are_described_with_their_results(made):
+    import torch
+    from torch._inductor import lowering
+
+    x, described = torch.ones(2, 3), []
+    for fake in (torch.empty_like, lambda x: torch.empty_like(x, dtype=torch.float64), lambda x: x.new_empty(3, 2).t()):
+        made.fakes.append(fake)
+        described.append(_operators.calls(traced(lambda x: torch.tanh(made(x)), x)))
+    assert [len(calls) for calls in described] == [1, 1, 1] and len(set(described)) == 3
+    assert _operators.calls(traced(torch.tanh, x)) == ()
+    graph = traced(made, x)
+    lowering.make_fallback(made.default)
+    assert _operators.calls(graph) == described[2]
+    lowering.register_lowering(made.default)(lambda x: x)
+    lowering.fallbacks.discard(made.default)
+    with pytest.raises(Refused, match="cccl_cache_example.made.default has a lowering of its own"):
+        _operators.calls(graph)
+
+
+def test_an_entry_of_aotautograd_with_code_of_the_program_is_not_shared(made):
+    import torch
+    from torch.testing._internal.two_tensor import TwoTensor
+
+    class Own(TwoTensor):
+        pass
+
+    x = torch.ones(2, 3)
+    assert _operators.why_not_shared(traced(torch.tanh, x), [x, 1, TwoTensor(x, x)]) == ""
+    runs = "AOTAutograd runs code of the"
+    assert _operators.why_not_shared(traced(made, x), [x]) == f"{runs} operator cccl_cache_example.made.default"
+    assert _operators.why_not_shared(traced(torch.tanh, x), [Own(x, x)]) == f"{runs} tensor subclass Own"
+
+
+def test_an_operator_whose_definition_changes_is_another_compile(node, four):
+    """AOTAutograd's own key has the name of the operator only."""
+    define = "library = torch.library.Library('example', 'DEF')\nlibrary.define('scaled(Tensor x) -> Tensor')\n"
+    values = []
+    for process, factor in zip(four, (2, 3)):
+        own = f"import torch\n{define}library.impl('scaled', lambda x: x * {factor}, 'CompositeImplicitAutograd')\n"
+        file = node.file_with(f"scaled{factor}", ("import torch\n", own), ("torch.tanh(x)", "torch.ops.example.scaled(x)"))
+        values += process.ask("infer", file, 20)
+    assert values == pytest.approx([20 * 2 * 32, 20 * 3 * 32])
+
+
+def test_a_graph_for_other_vector_instructions_is_compiled_and_replaced(monkeypatch, tmp_path, node):
+    monkeypatch.setenv("CCCL_CACHE_SOCKET", node.daemon.socket)
+    hooks = TorchHooks("vectors", Settings(wait=PATIENCE), report_of("vectors"))
+    entry = {"data": base64.b64encode(b"#include <torch/csrc/inductor/cpp_prefix.h>")}
+    graphs = hooks._graphs
+    graphs.put("key", entry)
+    assert graphs.get("key") == entry
+    monkeypatch.setenv("ATEN_CPU_CAPABILITY", "default")
+    assert graphs.get("key") is None
+    graphs.put("key", entry)
+    assert graphs.get("key") == entry
+    monkeypatch.delenv("ATEN_CPU_CAPABILITY")
+    assert graphs.get("key") is None
+    without = {"data": base64.b64encode(b"no C++")}
+    graphs.put("without", without)
+    monkeypatch.setenv("ATEN_CPU_CAPABILITY", "default")
+    assert graphs.get("without") == without
 
 
 def test_a_graph_with_guards_of_other_shapes_is_replaced(node, four):

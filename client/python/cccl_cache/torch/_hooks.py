@@ -12,12 +12,13 @@ import functools
 import importlib
 from typing import Any, Callable, Optional
 
+from .._plugin.canonical import Refused
 from .._plugin.compile_steps import CompileSteps
 from .._plugin.leases import Settings
 from .._plugin.report import Report
 from .._plugin.switch import Patches
 from ..steps import Steps
-from . import _libraries, _ranks
+from . import _libraries, _operators, _ranks
 from ._release import AOT_CACHE, AOT_ENTRY, AOT_USERS, BUILDER, CODE, COMPILER
 from ._remote import Compile, Remote, current
 
@@ -49,6 +50,7 @@ class TorchHooks:
         for module in AOT_USERS:
             self._replace(importlib.import_module(module), "should_use_remote_autograd_cache",
                           lambda original: lambda: original() or self._serves_entries())
+        self._replace(importlib.import_module(AOT_CACHE), "autograd_cache_key", self._noting)
         self._replace(importlib.import_module(CODE).FxGraphCache, "get_remote_cache",
                       lambda original: staticmethod(lambda: self._graphs if _graphs_open() else original()))
         self._replace(importlib.import_module(AOT_CACHE).AOTAutogradCache, "get_remote_cache",
@@ -67,7 +69,7 @@ class TorchHooks:
 
         @functools.wraps(original)
         def _compile_fx_inner(graph: Any, *given: Any, **named: Any) -> Any:
-            compile = Compile(self._steps_for(graph) if _graphs_open() else None)
+            compile = Compile(*(self._sharing(graph) if _graphs_open() else (None, ())))
             token = current.set(compile)
             try:
                 return original(graph, *given, **named)
@@ -78,18 +80,38 @@ class TorchHooks:
 
         return _compile_fx_inner
 
-    def _steps_for(self, graph: Any) -> Optional[Steps]:
-        """Returns the steps of a graph's compile; None if each rank must compile it. The unknown is not shared."""
+    def _sharing(self, graph: Any) -> tuple[Optional[Steps], tuple[str, ...]]:
+        """Returns the steps of a graph's compile, and the calls of the program's operators. No steps if each process or each
+        rank must compile it. The unknown is not shared."""
         try:
+            operators = _operators.calls(graph)
             if not _ranks.several():
-                return self._alone
+                return self._alone, operators
             reason = _ranks.why_not_shared(graph)
+            if not reason:
+                return self._of_ranks, operators
+            self._report.not_cached("graph", f"of a job with several ranks: {reason}")
+        except Refused as refusal:
+            self._report.not_cached("graph", str(refusal))
         except Exception as error:
             self._report.error("graph", error)
-            return None
-        if reason:
-            self._report.not_cached("graph", f"of a job with several ranks: {reason}")
-        return None if reason else self._of_ranks
+        return None, ()
+
+    def _noting(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Returns `autograd_cache_key`, which also notes the keys of entries that are not shared."""
+
+        @functools.wraps(original)
+        def autograd_cache_key(module: Any, inputs: Any, *given: Any, **named: Any) -> Any:
+            found = original(module, inputs, *given, **named)
+            try:
+                reason = _operators.why_not_shared(getattr(module, "gm", module), inputs)
+            except Exception as error:
+                reason = f"{type(error).__name__}: {error}"
+            if reason:
+                self._entries.leave(found[0], reason)
+            return found
+
+        return autograd_cache_key
 
     def _serves_compile(self) -> bool:
         compile = current.get()

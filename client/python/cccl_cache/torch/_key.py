@@ -37,6 +37,18 @@ def processor() -> tuple[str, ...]:
         return tuple(sorted({line.strip() for line in file if line.partition(":")[0].strip() in _OF_PROCESSOR}))
 
 
+def vectors_of(entry: bytes) -> bytes:
+    """Returns the vector instructions for which torch generates and compiles C++ here; nothing for an entry without C++.
+
+    They follow from the compiler and ATEN_CPU_CAPABILITY too. An entry without C++ does not need a compiler.
+    """
+    if b"cpp_prefix" not in entry:
+        return b""
+    from torch._inductor.cpu_vec_isa import pick_vec_isa
+
+    return str(pick_vec_isa()).encode()
+
+
 def assemblers() -> tuple[str, ...]:
     """Returns the digests of the assemblers that Triton may call. Its key has their versions at most.
 

@@ -28,6 +28,7 @@ _FUNCTIONS = {
 _USES = {
     (COMPILER, "compile_fx_inner"): ["_compile_fx_inner"],
     (COMPILER, "_compile_fx_inner"): ["should_use_remote_fx_graph_cache", "get_remote_cache", "load_with_key", "_save_graph"],
+    (AOT_CACHE, "AOTAutogradCache.try_load"): ["autograd_cache_key"],
     (AOT_CACHE, "AOTAutogradCache._lookup"): ["get_remote_cache", "find_guarded_entry"],
     (AOT_CACHE, "AOTAutogradCache.save"): ["get_remote_cache", "put"],
     (CODE, "GuardedCache.iterate_over_candidates"): ["get", "b64decode", "loads"],
