@@ -2,8 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions of CuTe DSL are compiled once per node, and never found by a compile with other inputs."""
 
+import importlib.util
+import mmap
+import os
 import pathlib
 import re
+import shutil
 import signal
 
 import cccl_cache.cute
@@ -129,6 +133,22 @@ def test_other_variables_of_the_package_are_another_compile(node, four, environm
     [other] = node.start(**environment)
     assert changes(other, "compile", node.file, 12)[1] == MADE
     other.end()
+
+
+def test_an_edited_library_of_the_package_is_another_compile(node, four, tmp_path):
+    package = pathlib.Path(importlib.util.find_spec("cutlass").origin).parent
+    shutil.copytree(package, tmp_path / "cutlass")
+    for runtime in package.parents[1].glob("cu1*"):
+        (tmp_path / runtime.name).symlink_to(runtime)
+    [library] = (tmp_path / "cutlass/_mlir/_mlir_libs").glob("_cutlass_ir.*.so")
+    with open(library, "r+b") as file, mmap.mmap(file.fileno(), 0) as bytes_of_it:
+        at = bytes_of_it.rfind(b"GCC: (")  # the name of the compiler, which nothing reads
+        bytes_of_it[at : at + 1] = b"g"
+    made = four[0].ask("compile", node.file, 17)
+    [edited] = node.start(PYTHONPATH=f"{tmp_path}:{os.environ['PYTHONPATH']}")
+    assert changes(edited, "compile", node.file, 17) == (made, MADE)
+    assert changes(four[1], "compile", node.file, 17) == (made, FOUND)
+    edited.end()
 
 
 def test_a_field_of_an_unknown_type_leaves_the_compile_to_the_package(node, four):

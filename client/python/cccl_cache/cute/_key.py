@@ -8,9 +8,11 @@ information they do not reach the compiled module, so the key has the text of th
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from .._plugin.canonical import Refused
+from .._plugin.loaded import contents, loaded_copies
 
 # Options that only change the compiled module. Any other option must have its default, because it may write a file or
 # print what a hit would not print.
@@ -39,6 +41,7 @@ def fields_of(backend: Any, ctx: Any, arch: str) -> dict[str, Any]:
     return {
         "dsl": dsl.name,
         "version": dsl.get_version().hexdigest(),
+        "library": _library(),
         "arch": arch,
         "function": ctx.function_name,
         "module": ctx.module.operation.get_asm(enable_debug_info=bool(with_lines), print_generic_op_form=True),
@@ -47,6 +50,13 @@ def fields_of(backend: Any, ctx: Any, arch: str) -> dict[str, Any]:
         "settings": _settings(dsl.envar),
         "engine": not ctx.no_jit_engine,
     }
+
+
+@functools.lru_cache(maxsize=1)
+def _library() -> str:
+    """Returns the digest of the loaded library, which has the compilers in it. CuTe DSL's version has the digest that its
+    wheel was made with."""
+    return contents(loaded_copies("_cutlass_ir.")[0])
 
 
 def _options(options: Any) -> dict[str, str]:
