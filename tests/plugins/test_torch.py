@@ -10,12 +10,13 @@ import re
 import signal
 import sys
 import threading
+import types
 
 import pytest
 from cccl_cache._plugin.canonical import Refused
 from cccl_cache._plugin.leases import LEASE_LIMIT, Settings
 from cccl_cache.steps._steps import report_of
-from cccl_cache.torch import _key, _operators
+from cccl_cache.torch import _key, _libraries, _operators
 from cccl_cache.torch._hooks import TorchHooks
 from framework_node import FrameworkNode, counts, words_in
 from lease_client import wait_for_waiters
@@ -200,6 +201,25 @@ def test_settings_of_triton_by_the_program_decide_a_compile(monkeypatch):
     monkeypatch.setenv("TRITON_KERNEL_OVERRIDE", "1")
     with pytest.raises(Refused, match="kernels are replaced by files"):
         _key.triton_settings()
+
+
+@pytest.mark.parametrize("included, keys", [
+    ("torch/csrc/inductor/cpp_prefix.h", 1), ("c10/util/Unroll.h", 2)])
+def test_headers_of_torch_count_if_a_source_includes_more_than_the_precompiled_one(monkeypatch, tmp_path, included, keys):
+    import torch
+
+    source, header = tmp_path / "source.cpp", tmp_path / "include/c10/util/Unroll.h"
+    source.write_text(f"#include <{included}>\n")
+    header.parent.mkdir(parents=True)
+    builder = types.SimpleNamespace(
+        _build_option=types.SimpleNamespace(precompiled_header="header.h"), _sources_args=str(source), _compiler="g++",
+        get_command_line=lambda: f"g++ {source}", get_target_file_path=lambda: str(tmp_path / "target.so"))
+    monkeypatch.setattr(torch, "__file__", str(tmp_path / "__init__.py"))
+    described = []
+    for text in ("one", "other"):
+        header.write_text(text)
+        described.append(_libraries.fields_of(builder))
+    assert (described[0] == described[1]) == (keys == 1)
 
 
 def test_the_assembler_of_a_host_compiler_is_a_part_of_it(tmp_path):

@@ -6,19 +6,23 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import tempfile
-from typing import Any
+from typing import Any, Iterable
 
 from .._plugin.canonical import Refused
 from .._plugin.file_digests import contents_digest
 from ._key import host_compiler, interpreter, processor
+
+_INCLUDED = re.compile(rb'#\s*include\s*[<"]([^>"\n]+/[^>"\n]+)')
+_PRECOMPILED = {b"torch/csrc/inductor/cpp_prefix.h"}
 
 
 def fields_of(builder: Any) -> dict[str, Any]:
     """Returns the fields of a run. Raises Refused for a run whose headers are not known.
 
     torch names a precompiled header by the digest of the preprocessed header. It thus stands for the headers of torch, of
-    the C++ library and of the system. The sources include no others but those of Python.
+    the C++ library and of the system. Templates of torch include further headers of torch.
     """
     header = builder._build_option.precompiled_header
     sources = builder._sources_args.split()
@@ -28,10 +32,12 @@ def fields_of(builder: Any) -> dict[str, Any]:
     for path, name in ((builder.get_target_file_path(), "TARGET"), (header, os.path.basename(header)),
                        *((path, f"SOURCE{number}") for number, path in enumerate(sources))):
         command = command.replace(path, name)
+    texts = tuple(_bytes(path) for path in sources)
     return {
         "kind": "library",
         "command": command,
-        "sources": tuple(_bytes(path) for path in sources),
+        "sources": texts,
+        "headers": _headers_of_torch() if _includes_more(texts) else "",
         "compiler": host_compiler(builder._compiler),
         "processor": processor(),
         "python": (interpreter(), _headers_of_python()),
@@ -62,6 +68,16 @@ def write(builder: Any, value: bytes) -> None:
 def _bytes(path: str) -> bytes:
     with open(path, "rb") as file:
         return file.read()
+
+
+def _includes_more(texts: Iterable[bytes]) -> bool:
+    return any(not _PRECOMPILED.issuperset(_INCLUDED.findall(text)) for text in texts)
+
+
+def _headers_of_torch() -> str:
+    import torch
+
+    return contents_digest(os.path.join(os.path.dirname(torch.__file__), "include"))
 
 
 def _headers_of_python() -> str:
