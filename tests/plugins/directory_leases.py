@@ -29,7 +29,7 @@ class DirectoryLeases:
         self.directory = pathlib.Path(directory)
 
     @contextlib.contextmanager
-    def lease(self, namespace, fields, *, group=None, timeout=None, replace=False, wait_only=False):
+    def lease(self, namespace, fields, *, group=None, timeout=None, replace=False, wait_only=False, released_at_limit=False):
         name = hashlib.sha256((repr((namespace, sorted(fields.items())))).encode()).hexdigest()
         with open(self.directory / f"{name}.lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)

@@ -231,6 +231,25 @@ def test_other_steps_inside_a_build_are_made_under_their_own_leases(make_steps):
     assert counts(these)["published"] == 2
 
 
+def test_a_step_inside_a_build_waits_for_no_lease_of_its_own_user(make_steps, daemon):
+    these, leave, values = make_steps(), threading.Event(), []
+
+    def build(number):
+        leave.wait(PATIENCE)
+        return these.make({"inner": number}, lambda: b"made")
+
+    threads = [threading.Thread(target=lambda number=number: values.append(these.make({"outer": number}, lambda: build(number))))
+               for number in range(64)]  # as many leases as a user may hold
+    for thread in threads:
+        thread.start()
+    wait_for(lambda: daemon.stats()["leases"] == 64, "the leases of all threads")
+    leave.set()
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert values == [b"made"] * 64 and not counts(these)["errors"]
+    assert these.make({"outer": 0}, forget) == b"made"
+
+
 def test_threads_of_one_process_wait_for_the_first_of_them(make_steps, daemon):
     these, entered, leave, values = make_steps(), threading.Event(), threading.Event(), []
 

@@ -270,13 +270,15 @@ class AsyncClient:
                 run.cancel()
 
     async def lease(self, namespace: str, fields: Mapping[str, bytes | str | int], *, group: str | None = None,
-                    timeout: float | None = None, replace: bool = False, wait_only: bool = False) -> AsyncLease:
+                    timeout: float | None = None, replace: bool = False, wait_only: bool = False,
+                    released_at_limit: bool = False) -> AsyncLease:
         """As `Client.lease`: ``async with await client.lease(...) as lease``.
 
         A cancelled wait continues until its timeout. A lease that it gets after the cancellation is given up.
         """
         return AsyncLease(await _on_own_thread(
-            lambda: self._client.lease(namespace, fields, group=group, timeout=timeout, replace=replace, wait_only=wait_only)))
+            lambda: self._client.lease(namespace, fields, group=group, timeout=timeout, replace=replace, wait_only=wait_only,
+                                       released_at_limit=released_at_limit)))
 
     deposits = _calling(Client.deposits)
     touch_deposits = _calling(Client.touch_deposits)

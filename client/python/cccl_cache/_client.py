@@ -298,7 +298,8 @@ class Client:
         return _batch.build_many(self._handle, self._owner, programs)
 
     def lease(self, namespace: str, fields: Mapping[str, bytes | str | int], *, group: str | None = None,
-              timeout: float | None = None, replace: bool = False, wait_only: bool = False) -> Lease:
+              timeout: float | None = None, replace: bool = False, wait_only: bool = False,
+              released_at_limit: bool = False) -> Lease:
         """Returns the deposit of a key, or the lease to make it, for artifacts that only this program can make.
 
         While another process holds the lease, the call waits for that process to publish or to give the lease up.
@@ -318,6 +319,9 @@ class Client:
             the old contents until then. Ignored for a deposit of another user of the group or from another node.
         wait_only : bool
             Never return the lease. If there is no deposit and no process makes it, return one that is `released`.
+        released_at_limit : bool
+            Do not wait while the user holds as many leases as the daemon allows: return one that is `released`. For a
+            process that may hold one of them.
 
         Returns
         -------
@@ -331,7 +335,7 @@ class Client:
         """
         from ._lease import Lease
 
-        return Lease(self._handle, namespace, fields, group, timeout, replace, wait_only)
+        return Lease(self._handle, namespace, fields, group, timeout, replace, wait_only, released_at_limit)
 
     def deposits(self, *, timeout: float | None = None) -> tuple[Deposit, ...]:
         """Lists this user's deposits.

@@ -102,12 +102,13 @@ class Lease:
     """
 
     def __init__(self, client: int, namespace: str, fields: Mapping[str, Value], group: str | None,
-                 timeout: float | None, replace: bool, wait_only: bool) -> None:
+                 timeout: float | None, replace: bool, wait_only: bool, released_at_limit: bool) -> None:
         self._lease = 0
         self.contents: bytes | None = None
         key = _key(namespace, fields, group)
         key.replaces = bool(replace)
         key.waits_only = bool(wait_only)
+        key.released_at_limit = bool(released_at_limit)
         hit = c_void_p()
         self._lease = call(_acquire, client, byref(key), milliseconds(timeout), byref(hit))
         if hit.value:
@@ -144,7 +145,8 @@ class Lease:
     @property
     def released(self) -> bool:
         """Returns whether the holder called `fail` while this process waited, or, with `wait_only`, no process makes the
-        contents. This process then makes them for itself, and can't publish them."""
+        contents, or, with `released_at_limit`, the user holds as many leases as it may. This process then makes the
+        contents for itself, and can't publish them."""
         return bool(self._lease and _lease_released(self._lease))
 
     @property

@@ -38,6 +38,11 @@ Flights::Seat Flights::Enter(const std::string& name) {
   return seat;
 }
 
+bool Flights::ThreadLeadsAnother(const Flight& flight) {
+  return std::ranges::any_of(
+      led, [&](const auto& each) { return each.get() != &flight && !each->over(); });
+}
+
 Flights::Seat Flights::Look(const std::string& name) {
   const Moment now = std::chrono::steady_clock::now();
   std::erase_if(led, [&](const auto& flight) {

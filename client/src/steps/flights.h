@@ -68,6 +68,9 @@ class Flights {
   /// finish the flight.
   Seat Enter(const std::string& name) EXCLUDES(mutex_);
 
+  /// Returns whether this thread gets or makes another step too.
+  static bool ThreadLeadsAnother(const Flight& flight);
+
   /// Ends a flight. All waiting callers get the value, or null: then each of them makes it.
   static void Finish(Flight& flight, std::shared_ptr<const StepValue> made, bool found);
   /// Bounds the waits of all callers. Later callers do not wait.

@@ -70,6 +70,7 @@ NamespaceSteps::Answer NamespaceSteps::Ask(const std::string& digest, Wish wish)
   const DepositQuestion question = {.name_space = options_.name_space,
                                     .fields = {{"step", digest}},
                                     .gid = *gid_,
+                                    .released_at_limit = wish.inside,
                                     .replaces = wish.replace,
                                     .waits_only = wish.waits_only,
                                     .hold = options_.hold};
@@ -148,7 +149,8 @@ OpenStep::OpenStep(std::shared_ptr<NamespaceSteps> steps, std::string digest, Fl
 bool OpenStep::Open() {
   NamespaceSteps::Value value;
   if (seat_.leads) {
-    auto answer = steps_->Ask(digest_, {.replace = replace_});
+    auto answer = steps_->Ask(
+        digest_, {.replace = replace_, .inside = Flights::ThreadLeadsAnother(*seat_.flight)});
     value = std::move(answer.value);
     lease_ = std::move(answer.lease);
     if (value == nullptr) {

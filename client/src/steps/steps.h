@@ -74,6 +74,8 @@ class NamespaceSteps : public std::enable_shared_from_this<NamespaceSteps> {
     bool replace = false;
     bool briefly = false;     ///< does not wait for another process
     bool waits_only = false;  ///< the answer has no lease
+    bool inside = false;      ///< the caller may hold another lease, so it must not wait for one of
+                              ///< its user's leases to end
   };
 
   [[nodiscard]] std::string NameOf(const std::string& digest) const;

@@ -46,8 +46,9 @@ struct Node {
   std::atomic<int> failed{0};
   std::atomic<int> abandoned{0};
   std::atomic<int> removed{0};
-  std::atomic<uint32_t> wait_ms{0};  ///< of the last caller
-  std::atomic<bool> late{false};     ///< whether all waits end in vain
+  std::atomic<uint32_t> wait_ms{0};       ///< of the last caller
+  std::atomic<int> released_at_limit{0};  ///< callers that wait for no lease of their user's
+  std::atomic<bool> late{false};          ///< whether all waits end in vain
   std::atomic<bool> keeps_damaged{false};
   cccl_cache::daemon::TemporaryDirectory directory;
   StandInDaemon daemon{directory / "socket", Answers()};
@@ -59,6 +60,7 @@ struct Node {
       if (!stream->Read(&first)) return grpc::Status::OK;
       ++asked;
       wait_ms = first.key().wait_ms();
+      if (first.key().released_at_limit()) ++released_at_limit;
       if (late) return grpc::Status(grpc::StatusCode::DEADLINE_EXCEEDED, "not in time");
       const std::string key = first.key().fields(0).value();
       if (!first.key().replaces() && SendFound(key, stream)) return grpc::Status::OK;
@@ -231,6 +233,8 @@ TEST_CASE("another step inside a build is made under a lease of its own") {
   const auto build = [&] { return steps.Make({{"name", "two"}}, [] { return "made"; }).value(); };
   CHECK(steps.Make(kFields, build).value() == "made");
   CHECK(steps.counts().published == 2);
+  CHECK(node.released_at_limit ==
+        1);  // the outer step may be one of those that the inner waits for
 }
 
 TEST_CASE("a child of a build makes the step once by itself, and then as any process") {

@@ -76,7 +76,8 @@ typedef struct cccl_cache_steps_counts {
   uint64_t hits;      /* values that were found */
   uint64_t made;      /* values that this process made */
   uint64_t published; /* of these, those that the daemon has accepted */
-  uint64_t released;  /* steps that another process failed to make while this one waited */
+  uint64_t released;  /* steps that another process failed to make while this one waited, and steps
+                         inside a build for which the user may hold no further lease */
   uint64_t failed;    /* steps that this process failed to make */
   uint64_t expired;   /* steps that took longer than hold_ms */
   uint64_t hit_bytes;

@@ -47,7 +47,7 @@ class LeaseClient(Protocol):
 
     def lease(
         self, namespace: str, fields: Mapping[str, Any], *, group: Optional[str], timeout: Optional[float], replace: bool,
-        wait_only: bool,
+        wait_only: bool, released_at_limit: bool,
     ) -> ContextManager[Lease]: ...
 
     def touch_deposits(
@@ -128,13 +128,14 @@ class Deposits:
             offer.close()
 
     def open(self, key: Key, what: str, *, wait: Optional[float] = None, replace: bool = False,
-             wait_only: bool = False) -> "Offer":
+             wait_only: bool = False, inside: bool = False) -> "Offer":
         """Like `ask`, but not for a `with` statement: the caller must close the returned offer.
 
         `wait` is the longest wait in seconds. If it passes, later waits do not become shorter. With `replace`, the offer is
         the right to publish another deposit in place of this user's own. With `wait_only`, it is never the right to publish.
+        With `inside`, this caller may hold another lease: it does not wait for the end of one of its user's leases.
         """
-        return Offer(key, what, self, self._report, wait, replace, wait_only)
+        return Offer(key, what, self, self._report, wait, replace, wait_only, inside)
 
     def touch(self, keys: Iterable[Key]) -> bool:
         """Records in the daemon a use of these deposits. Returns False if the daemon does not answer."""
@@ -156,12 +157,13 @@ class Deposits:
             return False
 
     def acquire(self, key: Key, what: str, wait: Optional[float], replace: bool,
-                wait_only: bool) -> tuple[Any, Optional[Lease]]:
+                wait_only: bool, inside: bool) -> tuple[Any, Optional[Lease]]:
         """Returns an object that ends the lease, and the deposit or its lease. None if the daemon gives neither."""
         seconds = self._breaker.seconds if wait is None else min(wait, self._breaker.seconds)
         try:
             entered = self._connected().lease(
-                self._namespace, key.fields, group=self._settings.group, timeout=seconds, replace=replace, wait_only=wait_only
+                self._namespace, key.fields, group=self._settings.group, timeout=seconds, replace=replace, wait_only=wait_only,
+                released_at_limit=inside
             )
             lease = entered.__enter__()
             self._breaker.answered()
@@ -204,11 +206,11 @@ class Offer:
         Whether this process holds the lease, so that it may publish.
     released
         Whether the process that held the lease has failed and released all waiters, or, with `wait_only`, no process makes
-        the deposit.
+        the deposit, or, with `inside`, the user holds as many leases as it may.
     """
 
     def __init__(self, key: Key, what: str, deposits: Deposits, report: Report, wait: Optional[float], replace: bool,
-                 wait_only: bool):
+                 wait_only: bool, inside: bool):
         self._key = key
         self._what = what
         self._deposits = deposits
@@ -216,11 +218,13 @@ class Offer:
         self._wait = wait
         self._replace_own = replace
         self._wait_only = wait_only
+        self._inside = inside
         self._replaced = False
         self._acquire()
 
     def _acquire(self) -> None:
-        self._entered, lease = self._deposits.acquire(self._key, self._what, self._wait, self._replace_own, self._wait_only)
+        self._entered, lease = self._deposits.acquire(
+            self._key, self._what, self._wait, self._replace_own, self._wait_only, self._inside)
         self._lease = lease
         sealed = None if lease is None else lease.contents
         self.contents = None if sealed is None else unpack(self._key.digest, bytes(sealed))

@@ -101,6 +101,12 @@ def enter(name: Name) -> Seat:
         return Seat(flight, leads=True)
 
 
+def leads_another(flight: Flight) -> bool:
+    """Returns whether this context gets or makes another step too."""
+    with _lock:
+        return any(each is not flight for each in _led())
+
+
 def _find(name: Name) -> Seat:
     own = _own.get()
     inherited = _inherited.get(name)

@@ -21,7 +21,7 @@ from .._plugin.canonical import Refused, digest
 from .._plugin.daemon import own_client
 from .._plugin.leases import LEASE_LIMIT, Deposits, Key, LeaseClient, Offer, Settings
 from .._plugin.report import Report
-from ._flights import Made, Seat, enter, find
+from ._flights import Made, Seat, enter, find, leads_another
 
 _FORMAT = 1
 _HEAD = 8
@@ -41,7 +41,8 @@ def counts() -> dict[str, dict[str, Any]]:
     """Returns the counts of this process by namespace.
 
     ``hits`` (values that were found), ``made`` (values that this process made), ``published`` (of these, those that the
-    daemon has accepted), ``released`` (steps that another process failed to make while this process waited), ``failed``
+    daemon has accepted), ``released`` (steps that another process failed to make while this process waited, and steps inside a build for which
+    the user may hold no further lease), ``failed``
     (builds that raised an error), ``expired`` (steps that took longer than `hold`); ``hit_bytes``, ``made_bytes``;
     ``waited_seconds`` (for answers of the daemon and of other threads, thus for other processes too) and
     ``saved_seconds`` (that the builds of the hits took, less the wait for them); ``errors``: counts by reason.
@@ -318,7 +319,9 @@ class Step:
         return True
 
     def _ask(self) -> Optional[Made]:
-        offer = self._steps._deposits.open(self._key, self._steps._namespace, replace=self._replace)
+        assert self._seat.flight is not None
+        offer = self._steps._deposits.open(self._key, self._steps._namespace, replace=self._replace,
+                                           inside=leads_another(self._seat.flight))
         made = offer.read(_unpack)
         if made is not None:
             offer.close()
@@ -326,7 +329,6 @@ class Step:
         self._steps._report.count("released", int(offer.released))
         if not offer.held:  # only threads of this process can wait
             offer.close()
-            assert self._seat.flight is not None
             self._seat.flight.end_waits_after(self._steps._hold)
             return None
         timer = threading.Timer(self._steps._hold, self._expire)
