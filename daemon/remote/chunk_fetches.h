@@ -11,7 +11,7 @@
 
 #include "daemon/core/model/statistics.h"
 #include "daemon/remote/deposit_chunks.h"
-#include "daemon/remote/redis_servers.h"
+#include "daemon/remote/redis/redis_servers.h"
 
 namespace cccl_cache::daemon {
 

@@ -20,7 +20,7 @@
 #include "daemon/core/model/statistics.h"
 #include "daemon/remote/chunk_fetches.h"
 #include "daemon/remote/deposit_chunks.h"
-#include "daemon/remote/redis_servers.h"
+#include "daemon/remote/redis/redis_servers.h"
 #include "daemon/remote/remote_outbox.h"
 #include "daemon/remote/signed_entry.h"
 #include "daemon/remote/signed_lease.h"

@@ -18,7 +18,7 @@
 #include "daemon/core/model/account.h"
 #include "daemon/core/model/cluster.h"
 #include "daemon/core/model/statistics.h"
-#include "daemon/remote/redis_servers.h"
+#include "daemon/remote/redis/redis_servers.h"
 #include "proto/signature.h"
 
 namespace cccl_cache::daemon {

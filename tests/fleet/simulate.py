@@ -30,7 +30,7 @@ MAX_SLOW = 3  # slow answers in a row, after which the connection is closed
 USUAL_TIMES, SHORTEST_WAIT, UNKNOWN_WAIT, LONGEST_WAIT = 2, 1, 10, 60
 MAX_IN_VAIN, IGNORE_LEASES, MAX_HOLDERS = 3, 60, 2
 LEASE = 3
-# The constants of daemon/remote/redis_link.h.
+# The constants of daemon/remote/redis/redis_link.h.
 FIRST_BACKOFF, LAST_BACKOFF, GOOD_CONNECTION, CONNECT_TIMEOUT = 0.1, 30, 10, 1
 # From daemon/core/coordinator/flights.cc: the weight of a shorter compile against the remembered time.
 WEIGHT = 16

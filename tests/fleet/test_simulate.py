@@ -154,7 +154,7 @@ def test_the_same_seed_gives_the_same_figures():
 
 
 def test_the_constants_are_those_of_the_daemon():
-    text = "".join(path.read_text() for path in sorted(REMOTE.glob("*.cc")) + sorted(REMOTE.glob("*.h"))).replace("'", "")
+    text = "".join(path.read_text() for path in sorted(REMOTE.rglob("*.cc")) + sorted(REMOTE.rglob("*.h"))).replace("'", "")
 
     def bound(name):
         return int(re.search(rf"\b{name}(?:\{{| = )(\d+)", text).group(1))

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/remote/redis_replies.h"
+#include "daemon/remote/redis/redis_replies.h"
 #include "tests/fuzz/seeds.h"
 
 namespace {

@@ -11,7 +11,7 @@
 
 #include "base/files/file_descriptor.h"
 #include "base/mutex.h"
-#include "daemon/remote/redis_servers.h"
+#include "daemon/remote/redis/redis_servers.h"
 #include "tests/support/temporary_directory.h"
 
 namespace cccl_cache::daemon {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/remote/redis_link.h"
+#include "daemon/remote/redis/redis_link.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

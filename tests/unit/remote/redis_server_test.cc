@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/remote/redis_link.h"
+#include "daemon/remote/redis/redis_link.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/wait_until.h"
 #include "tests/unit/remote/fake_redis.h"

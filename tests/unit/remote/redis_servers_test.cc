@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/remote/redis_servers.h"
+#include "daemon/remote/redis/redis_servers.h"
 
 #include <catch2/catch.hpp>
 #include <memory>

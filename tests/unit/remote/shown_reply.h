@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "daemon/remote/redis_replies.h"
+#include "daemon/remote/redis/redis_replies.h"
 
 namespace cccl_cache::daemon {
 

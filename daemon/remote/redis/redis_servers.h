@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/remote/redis_link.h"
+#include "daemon/remote/redis/redis_link.h"
 
 namespace cccl_cache::daemon {
 

@@ -16,8 +16,8 @@
 
 #include "base/files/file_descriptor.h"
 #include "base/mutex.h"
-#include "daemon/remote/redis_address.h"
-#include "daemon/remote/redis_replies.h"
+#include "daemon/remote/redis/redis_address.h"
+#include "daemon/remote/redis/redis_replies.h"
 
 namespace cccl_cache::daemon {
 

@@ -11,8 +11,8 @@
 
 #include "base/files/file_descriptor.h"
 #include "daemon/core/model/result.h"
-#include "daemon/remote/event_handles.h"
-#include "daemon/remote/redis_address.h"
+#include "daemon/remote/redis/event_handles.h"
+#include "daemon/remote/redis/redis_address.h"
 
 namespace cccl_cache::daemon {
 

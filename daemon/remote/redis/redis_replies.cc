@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/remote/redis_replies.h"
+#include "daemon/remote/redis/redis_replies.h"
 
 #include <fmt/format.h>
 #include <hiredis/read.h>

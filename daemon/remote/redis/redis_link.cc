@@ -3,7 +3,7 @@
 //
 // Public functions, which any thread calls, queue work under the mutex and wake the link's thread.
 // The Loop lives on that thread alone, so libevent's objects need no locks.
-#include "daemon/remote/redis_link.h"
+#include "daemon/remote/redis/redis_link.h"
 
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
@@ -25,9 +25,9 @@
 #include <utility>
 
 #include "base/text.h"
-#include "daemon/remote/event_handles.h"
-#include "daemon/remote/redis_dialer.h"
-#include "daemon/remote/redis_tls.h"
+#include "daemon/remote/redis/event_handles.h"
+#include "daemon/remote/redis/redis_dialer.h"
+#include "daemon/remote/redis/redis_tls.h"
 #include "daemon/system/random.h"
 #include "daemon/system/thread_name.h"
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "daemon/remote/redis_dialer.h"
+#include "daemon/remote/redis/redis_dialer.h"
 
 #include <event2/util.h>
 #include <fmt/format.h>
