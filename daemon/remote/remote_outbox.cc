@@ -12,16 +12,13 @@
 #include <vector>
 
 #include "daemon/remote/deposit_chunks.h"
+#include "daemon/remote/remote_lease.h"
 #include "daemon/remote/signed_entry.h"
 #include "daemon/system/thread_name.h"
 
 namespace cccl_cache::daemon {
 namespace {
 
-// A lease's value ends with the token of its holder.
-constexpr std::string_view kRelease =
-    "if string.sub(redis.call('get',KEYS[1]) or '',-32)==ARGV[1] then redis.call('del',KEYS[1]) "
-    "end return 0";
 // KEYS are the lease, the deposit or its list of chunks, the key to write, which may be the same or
 // that of a chunk, and the deposit's other form. If no node holds the lease, the deposit is written
 // only if there is none: so a late holder does not replace a newer deposit. The other form is
@@ -205,7 +202,7 @@ void RemoteOutbox::EndWrite(const Sent& sent, WriteEnd end) {
 
 // If the release is refused or lost, the lease expires.
 void RemoteOutbox::SendRelease(const Outgoing& outgoing) {
-  servers_.Send(outgoing.place, {"EVAL", kRelease, "1", outgoing.name, outgoing.token},
+  servers_.Send(outgoing.place, {"EVAL", kReleaseLease, "1", outgoing.name, outgoing.token},
                 [](const RedisReply*) {});
 }
 

@@ -3,7 +3,7 @@
 """How large a cluster may be for one Redis: a simulation of many nodes that start cold with the same kernels.
 
 The simulation has discrete events and is deterministic by its seed. Each node runs one program, which needs all kernels one
-after the other. For each kernel, the node does the same as daemon/remote/remote_cluster.cc: it looks the kernel up, and takes
+after the other. For each kernel, the node does the same as daemon/remote/remote_questions.cc: it looks the kernel up, and takes
 its lease or waits for the node that has the lease. It compiles by itself if Redis is late or gone, or if the wait is too
 long. Redis is one server or several, each with one thread and a network card. Each node reads the kernels on a shelf by
 itself. Prints a JSON object for each size.
@@ -24,7 +24,7 @@ import math
 import pathlib
 import random
 
-# The constants of daemon/remote/remote_cluster.cc, in seconds.
+# The constants of daemon/remote/remote_questions.cc, in seconds.
 FIRST_PAUSE, LAST_PAUSE, PAUSE_GROWTH = 0.005, 0.1, 1.5  # between two looks at a lease
 MAX_SLOW = 3  # slow answers in a row, after which the connection is closed
 USUAL_TIMES, SHORTEST_WAIT, UNKNOWN_WAIT, LONGEST_WAIT = 2, 1, 10, 60
