@@ -9,14 +9,24 @@
 namespace cccl_cache::daemon {
 
 void ChunkFetches::Add(Fetch fetch) {
-  fetches_.push_back({.fetch = std::move(fetch)});
-  if (fetches_.size() == 1) AskForChunk();
+  waiting_.push_back(std::move(fetch));
+  Start();
+}
+
+void ChunkFetches::Start() {
+  while (!running_ && !waiting_.empty()) {
+    running_ = Running{.fetch = std::move(waiting_.front())};
+    waiting_.pop_front();
+    AskForChunk();
+  }
 }
 
 void ChunkFetches::AskForChunk() {
-  std::erase_if(fetches_, [](const Running& each) { return !each.fetch.wanted(); });
-  if (fetches_.empty()) return;
-  const Running& running = fetches_.front();
+  const Running& running = *running_;
+  if (!running.fetch.wanted()) {
+    running_.reset();
+    return Start();
+  }
   if (Clock::now() >= running.fetch.deadline) return End();
   const std::string name = fmt::format("{}:{}", running.fetch.name, running.next);
   const uint64_t number = ++asked_;
@@ -34,7 +44,7 @@ void ChunkFetches::AskForChunk() {
 }
 
 void ChunkFetches::TakeChunk(const RedisReply* reply) {
-  Running& running = fetches_.front();
+  Running& running = *running_;
   const ChunkList& list = running.fetch.list;
   const bool answered = reply != nullptr && reply->kind == RedisReply::Kind::kText;
   const auto chunk = answered ? OpenChunk(list, running.next, reply->text) : std::nullopt;
@@ -48,11 +58,10 @@ void ChunkFetches::TakeChunk(const RedisReply* reply) {
 
 void ChunkFetches::End() {
   ++asked_;
-  Running ended = std::move(fetches_.front());
-  fetches_.pop_front();
+  Running ended = *std::exchange(running_, std::nullopt);
   const bool whole = ended.contents.size() == ended.fetch.list.size;
   ended.fetch.done(whole ? std::optional(std::move(ended.contents)) : std::nullopt);
-  AskForChunk();
+  Start();
 }
 
 }  // namespace cccl_cache::daemon

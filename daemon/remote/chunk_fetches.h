@@ -27,7 +27,7 @@ class ChunkFetches {
     std::string name;              ///< of the list; those of the chunks end with their numbers
     Clock::time_point deadline;    ///< of the whole deposit, with the wait for others
     std::function<bool()> wanted;  ///< whether anybody still waits for it
-    /// Gets the contents; none if a chunk is missing, damaged or late.
+    /// Gets the contents; none if a chunk is missing, damaged or late. May call Add.
     std::function<void(std::optional<std::string>)> done;
   };
 
@@ -44,6 +44,8 @@ class ChunkFetches {
     size_t next = 0;  ///< number of the next chunk
   };
 
+  /// Starts the next fetch, unless one runs.
+  void Start();
   void AskForChunk();
   void TakeChunk(const RedisReply* reply);
   void End();
@@ -51,8 +53,9 @@ class ChunkFetches {
   RedisServers& link_;
   const std::chrono::milliseconds patience_;
   Statistics& statistics_;
-  std::deque<Running> fetches_;  ///< only the first is fetched now
-  uint64_t asked_ = 0;           ///< number of the last request, which tells late replies
+  std::optional<Running> running_;
+  std::deque<Fetch> waiting_;
+  uint64_t asked_ = 0;  ///< number of the last request, which tells late replies
 };
 
 }  // namespace cccl_cache::daemon
