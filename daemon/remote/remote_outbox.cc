@@ -152,7 +152,8 @@ std::variant<SharedEntry, RemoteOutbox::WriteEnd> RemoteOutbox::SendChunks(
     if (end != WriteEnd::kWritten) return end;
     list.chunks.push_back(Sha256(*stored));
   }
-  return SharedEntry{.deposit = std::make_shared<const std::string>(EncodeChunkList(list))};
+  return SharedEntry{.deposit = std::make_shared<const std::string>(EncodeChunkList(list)),
+                     .took = outgoing.entry.took};
 }
 
 RemoteOutbox::WriteEnd RemoteOutbox::SendChunk(const Outgoing& outgoing, size_t index,

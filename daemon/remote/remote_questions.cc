@@ -162,6 +162,7 @@ void RemoteQuestions::TakeReply(uint64_t id, const std::shared_ptr<Look>& look, 
       look->found[place] = std::move(*entry);
     } else if (*entry) {
       look->chunks = DecodeChunkList(*entry->deposit, options_.deposit_limit);
+      look->took = entry->took;
     }
   }
   if (--look->missing == 0) EndLook(id, look);
@@ -207,8 +208,9 @@ void RemoteQuestions::FetchChunks(uint64_t id, const std::shared_ptr<Look>& look
                 .done =
                     [this, id, look](std::optional<std::string> contents) {
                       if (contents) {
-                        look->found.front().deposit =
-                            std::make_shared<const std::string>(std::move(*contents));
+                        look->found.front() = {
+                            .deposit = std::make_shared<const std::string>(std::move(*contents)),
+                            .took = look->took};
                       }
                       EndLook(id, look);
                     }});

@@ -90,6 +90,7 @@ class RemoteQuestions {
     bool acquires = false;  ///< whether the lease was requested too
     bool acquired = false;  ///< whether this node holds the lease now
     std::optional<ChunkList> chunks = {};  ///< of a deposit that must be fetched in chunks
+    std::chrono::microseconds took{0};     ///< as in SharedEntry, of that deposit
   };
 
   void Find(uint64_t id, bool acquire);

@@ -32,7 +32,8 @@ namespace {
 //   sha256    = 32 bytes               digest of `compressed`
 //   signature = 64 bytes               Ed25519 signature of the head
 //   compressed = one zstd frame that states its content size: EncodeEntry(key, artifact). If the
-//                entry is of another kind, it is the log of an artifact without parts.
+//                entry is of another kind, it is the log of an artifact without parts. The compile
+//                time is that of the deposit; 0 of earlier versions, which ignore it.
 //
 // The signature covers the compressed bytes through their digest. So bytes from an unknown signer
 // are never decompressed, and only a head of fixed size is parsed. The head begins with the magic,
@@ -76,6 +77,7 @@ std::string Encode(const Digest& key, const SharedEntry& entry) {
   if (entry.artifact != nullptr) return EncodeEntry(key, *entry.artifact);
   if (entry.manifest != nullptr) return EncodeEntry(key, *EntryOf(*entry.manifest));
   Artifact envelope;
+  envelope.compile_time = entry.took;
   envelope.log = *entry.deposit;
   return EncodeEntry(key, envelope);
 }
@@ -85,7 +87,8 @@ SharedEntry Decode(const EntryName& name, std::string_view bytes) {
   ArtifactPtr artifact = DecodeEntry(name.key, bytes);
   if (artifact == nullptr || name.kind == EntryKind::kArtifact) return {.artifact = artifact};
   if (name.kind != EntryKind::kManifest) {
-    return {.deposit = std::make_shared<const std::string>(artifact->log)};
+    return {.deposit = std::make_shared<const std::string>(artifact->log),
+            .took = artifact->compile_time};
   }
   auto manifest = ManifestIn(*artifact);
   if (!manifest) return {};

@@ -75,6 +75,7 @@ def test_a_waiter_on_another_node_gets_the_deposit_when_it_is_published(nodes):
     assert holder.ask("publish of one") == "published"
     assert waiter.hear() == "hit of one"
     assert count(two, "leases_total") == 0
+    assert count(two, "deposit_saved_seconds_total") > 0
 
 
 @pytest.mark.parametrize("end", ["kill", "fail", "abandon"])
@@ -157,7 +158,9 @@ def test_a_large_deposit_is_shared_in_chunks_and_a_removal_removes_them(node, la
     one, chunks = large
     assert redis.entries("d") == []
     assert max(redis.ask("STRLEN", name) for name in chunks) < 2 << 20
-    assert ask(node("two")).hear() == "hit " + "x" * 20_000_000
+    two = node("two")
+    assert ask(two).hear() == "hit " + "x" * 20_000_000
+    assert count(two, "deposit_saved_seconds_total") > 0
     [key] = [each["key"] for each in listed(one, user=ALICE["user"])]
     one.cli("deposits", "remove", key, cwd="/", user=ALICE["user"])
     wait_for(lambda: redis.entries("c") == [], "the removal of all chunks")

@@ -35,7 +35,7 @@ struct DepositRecord {
   uint64_t size = 0;
   std::chrono::sys_seconds made{};
   std::chrono::microseconds took{};  ///< time from the lease to the publication; 0 if unknown, as
-                                     ///< for a deposit from elsewhere
+                                     ///< for a deposit from a snapshot
   std::chrono::sys_seconds used{};   ///< time of the last use, up to one hour too early: see
                                      ///< DepositIndex::Use
 };

@@ -36,6 +36,10 @@ Account AccountOf(const DepositClaim& claim) {
   return claim.counted_as.value_or(Account(claim.uid));
 }
 
+DepositFound FoundIn(const std::vector<SharedEntry>& entries) {
+  return {entries.front().deposit, entries.front().took};
+}
+
 Digest IdentityOf(const DepositClaim& claim) {
   return DepositIdentity(claim.name_space, claim.fields);
 }
@@ -188,7 +192,7 @@ void Deposits::PeekCluster(const CallPtr& call) {
       [this, call](const Cluster::Peeked& peeked) {
         if (!StopReading(call->waiter)) return;
         if (peeked.finding != TierFinding::kHasIt) return TellNews(*call, LeaseReleased{});
-        const DepositFound found{peeked.found.front().deposit};
+        const DepositFound found = FoundIn(peeked.found);
         KeepFetched(*call, found);
         call->tell(found);
       });
@@ -248,7 +252,7 @@ void Deposits::AskCluster(const CallPtr& call, const LeaseGrant& grant) {
                                [this, call, grant, is_first](const Cluster::Found& found) {
                                  if (is_first()) {
                                    EndQuestion(call->waiter);
-                                   TakeFromCluster(*call, grant, found.entries.front().deposit);
+                                   TakeFromCluster(*call, grant, FoundIn(found.entries));
                                  }
                                  return true;
                                },
@@ -275,9 +279,8 @@ void Deposits::EndQuestion(WaiterId waiter) {
 }
 
 void Deposits::TakeFromCluster(const Call& call, const LeaseGrant& grant,
-                               const DepositContents& contents) {
+                               const DepositFound& found) {
   if (!table_.StartPublishing(call.waiter, grant.fence)) return;
-  const DepositFound found{contents};
   KeepFetched(call, found);
   table_.Publish(call.waiter, found);
   call.tell(found);
@@ -382,7 +385,7 @@ Deposits::Publication Deposits::Publish(WaiterId waiter, uint64_t fence, const D
   if (name && Replaces(claim)) parts_.cluster->Forget(*name);
   Keep(claim, made, /*is_fetched=*/false);
   if (name && contents->size() <= options_.shared_bytes) {
-    parts_.cluster->Share(*name, {.deposit = contents}, AccountOf(claim));
+    parts_.cluster->Share(*name, {.deposit = contents, .took = made.took}, AccountOf(claim));
   }
   EndQuestion(waiter);
   Count(claim, DepositUse::kMade, made);

@@ -179,7 +179,7 @@ class Deposits {
   /// Asks the other nodes for the deposit, and waits while one of them makes it, before the caller
   /// learns of its lease. If nodes do not share such deposits, tells the caller at once.
   void AskCluster(const CallPtr& call, const LeaseGrant& grant);
-  void TakeFromCluster(const Call& call, const LeaseGrant& grant, const DepositContents& contents);
+  void TakeFromCluster(const Call& call, const LeaseGrant& grant, const DepositFound& found);
   /// Ends the question to other nodes for this caller, and the lease of this node. Does nothing if
   /// there is none.
   void EndQuestion(WaiterId waiter);

@@ -48,6 +48,7 @@ struct SharedEntry {
   std::shared_ptr<const Manifest> manifest = nullptr;    ///< its closures have no owners, which are
                                                          ///< users of one node
   std::shared_ptr<const std::string> deposit = nullptr;  ///< the contents of a deposit of a group
+  std::chrono::microseconds took{0};  ///< how long the deposit took to make; 0 if unknown
 
   explicit operator bool() const {
     return artifact != nullptr || manifest != nullptr || deposit != nullptr;

@@ -489,6 +489,34 @@ TEST_CASE("a shared group's deposit is found on another node by the group's name
   CHECK(nodes.asked() == 1);
 }
 
+TEST_CASE("the time for which another node made a deposit is kept, and counts as saved") {
+  constexpr std::chrono::microseconds kTook = std::chrono::seconds(3);
+  testing::FakeCluster nodes;
+  {
+    std::atomic<std::chrono::steady_clock::time_point> now = std::chrono::steady_clock::now();
+    FakeDepositStore store;
+    Scene maker(store,
+                {.shared_groups = {{7, "lab"}},
+                 .shared_bytes = kSharedBytes,
+                 .now = [&] { return now.load(); }},
+                &nodes);
+    nodes.reachable = false;
+    REQUIRE(maker.Ask(OfGroup(7, "a")) == "lease");
+    now = now.load() + kTook;
+    REQUIRE(std::holds_alternative<Ok>(maker.Publish(OfGroup(7, "a"), "bytes")));
+    nodes.reachable = true;
+  }
+  Node fetches(nodes, {{7, "lab"}});
+  fetches.Acquire(OfGroup(7, "a", 2));
+  nodes.Tell(nodes.Last());
+  CHECK(fetches.scene.Ask(OfGroup(7, "a", 3)) == "bytes");
+  Node watches(nodes, {{7, "lab"}});
+  watches.Acquire(Watching(OfGroup(7, "a", 2)));
+  const Scene::Event saved{"n", DepositUse::kFound, 5, kTook};
+  CHECK(fetches.scene.events == std::vector<Scene::Event>{saved, saved});
+  CHECK(watches.scene.events == std::vector<Scene::Event>{saved});
+}
+
 TEST_CASE("a caller can't replace a deposit that it has fetched from another node") {
   testing::FakeCluster nodes;
   DepositElsewhere(nodes, OfGroup(7, "a", 1), "bytes", {{7, "lab"}});
