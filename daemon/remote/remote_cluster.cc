@@ -48,7 +48,7 @@ RemoteCluster::RemoteCluster(Options options, std::shared_ptr<const TrustList> t
                .entry_limit = options_.entry_limit,
                .lifetime = options_.lifetime,
                .chunk_patience = kDepositPatience * options_.link.patience},
-              key(), link_, statistics),
+              key(), entries_, link_, statistics),
       questions_({.key = key(),
                   .patience = options_.link.patience,
                   .lease = options_.lease,
@@ -212,18 +212,12 @@ void RemoteCluster::Share(const EntryName& name, const SharedEntry& entry, Accou
   if (size > (is_deposit ? options_.deposit_limit : options_.entry_limit)) {
     return statistics_.Add(Counter::kRemoteStayHome);
   }
-  if (!is_deposit) return outbox_.Write(entries_.NameOf(name), name, entry, account);
-  EntryName written{EntryKind::kDeposit, name.key, {}};
-  EntryName other{EntryKind::kChunkList, name.key, {}};
-  if (size > options_.entry_limit) std::swap(written, other);
+  if (!is_deposit) return outbox_.Write(name, entry, account);
+  const bool in_chunks = size > options_.entry_limit;
+  const EntryName written{in_chunks ? EntryKind::kChunkList : EntryKind::kDeposit, name.key, {}};
   // The link's thread knows the lease.
-  link_.At(Clock::now(), [this, name, written, other, entry, account] {
-    auto [place, lease] = entries_.LeaseOn(name.key, name);
-    outbox_.Write(entries_.NameOf(written), written, entry, account,
-                  RemoteOutbox::Fence{.place = std::move(place),
-                                      .lease = std::move(lease),
-                                      .token = questions_.TokenFor(name.key),
-                                      .other = entries_.NameOf(other)});
+  link_.At(Clock::now(), [this, written, entry, account] {
+    outbox_.Write(written, entry, account, questions_.TokenFor(written.key));
   });
 }
 

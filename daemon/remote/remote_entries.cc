@@ -38,7 +38,7 @@ std::string RemoteEntries::PlaceOf(const EntryName& entry) const {
 
 LeaseName RemoteEntries::LeaseOn(const Digest& compile, const EntryName& entry) const {
   std::string name = NameOf({EntryKind::kLease, compile, {}});
-  return {.place = entry.kind == EntryKind::kDeposit ? PlaceOf(entry) : name, .name = name};
+  return {.place = IsDeposit(entry.kind) ? PlaceOf(entry) : name, .name = name};
 }
 
 bool RemoteEntries::Fetch(const EntryName& entry, RedisServers::Then then) {

@@ -18,9 +18,13 @@
 
 namespace cccl_cache::daemon {
 
+/// Returns whether an entry of this kind is a deposit, whole or in chunks.
+[[nodiscard]] inline bool IsDeposit(EntryKind kind) {
+  return kind == EntryKind::kDeposit || kind == EntryKind::kChunkList;
+}
 /// Returns whether the question asks for a deposit, and not for the result of a compile.
 [[nodiscard]] inline bool IsDeposit(const Cluster::Question& question) {
-  return question.entries.front().kind == EntryKind::kDeposit;
+  return IsDeposit(question.entries.front().kind);
 }
 
 /// The name of a lease, and the key whose server has it.

@@ -51,6 +51,7 @@ std::string LeaseValue(const Cluster::Question& question, const SignedLease& lea
 std::optional<LeaseWatch::Lease> LeaseWatch::Read(const Cluster::Question& question,
                                                   std::string_view value, const TrustList& trusted,
                                                   std::chrono::milliseconds lease) {
+  if (value.empty()) return std::nullopt;
   if (!IsDeposit(question)) return ParseLease(value);
   const auto now = std::chrono::steady_clock::now();
   if (value != seen_) {

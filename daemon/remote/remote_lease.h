@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,15 +21,17 @@ namespace cccl_cache::daemon {
 // deposit has the holder's signature (signed_lease.h), and a lease on a compile has "UID:" once the
 // compile waits for files of one user.
 
-/// Scripts for Redis. KEYS are the lease, ARGV the token of a node. They do nothing unless the node
-/// holds the lease.
+/// No value of a lease is longer, in bytes. More of one is not read.
+inline constexpr uint64_t kMaxLeaseBytes = 4096;
+
+// Scripts for Redis. KEYS are the lease, ARGV the token of a node. They do nothing unless the node
+// holds the lease.
 /// Further ARGV: the lease's new value, and how long it lasts, in milliseconds.
 inline constexpr std::string_view kRenewLease =
-    "if string.sub(redis.call('get',KEYS[1]) or '',-32)==ARGV[1] then "
+    "if redis.call('getrange',KEYS[1],-32,-1)==ARGV[1] then "
     "redis.call('set',KEYS[1],ARGV[2],'px',ARGV[3]) end return 0";
 inline constexpr std::string_view kReleaseLease =
-    "if string.sub(redis.call('get',KEYS[1]) or '',-32)==ARGV[1] then redis.call('del',KEYS[1]) "
-    "end return 0";
+    "if redis.call('getrange',KEYS[1],-32,-1)==ARGV[1] then redis.call('del',KEYS[1]) end return 0";
 
 [[nodiscard]] std::string NewLeaseToken();
 
@@ -44,7 +47,8 @@ class LeaseWatch {
     std::optional<uid_t> files_of = {};  ///< the user for whose files the compile waits
   };
 
-  /// Returns the lease in `value`, which is not trusted. None if no node writes such a value. A
+  /// Returns the lease in `value`, which is not trusted. None if it is empty, because there is no
+  /// lease, or if no node writes such a value. A
   /// lease on a deposit counts only if a trusted node has signed it, and renews it, because a node
   /// may wait for it for minutes. A lease on a compile is not signed, because the wait is short.
   /// `lease` is the duration of a lease without renewal.

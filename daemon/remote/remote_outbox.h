@@ -9,22 +9,24 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <thread>
-#include <variant>
 #include <vector>
 
 #include "base/mutex.h"
 #include "daemon/core/model/account.h"
 #include "daemon/core/model/cluster.h"
 #include "daemon/core/model/statistics.h"
+#include "daemon/remote/deposit_writer.h"
 #include "daemon/remote/redis/redis_servers.h"
+#include "daemon/remote/remote_entries.h"
 #include "proto/signature.h"
 
 namespace cccl_cache::daemon {
 
 /// Sends the entries that this node shares after its builds. A thread compresses, signs and sends
-/// them. A lease is released only after all entries that were added before it have been written.
+/// them in order. A lease is released only after all entries that were added before it have been
+/// written, because waiting nodes look for them then. Only a large deposit, which is written in
+/// chunks, lets everything of other places overtake it: it is the result of no lease but its own.
 /// Thread-safe; only Finish() blocks.
 class RemoteOutbox {
  public:
@@ -33,35 +35,23 @@ class RemoteOutbox {
                                     ///< in bytes
     uint64_t entry_limit;           ///< limit of one entry in bytes, as it is sent
     std::chrono::seconds lifetime;  ///< an entry expires after this time
-    /// A chunk that is not answered in this time ends the write of its deposit.
-    std::chrono::milliseconds chunk_patience{200};
+    std::chrono::milliseconds chunk_patience{200};  ///< as in DepositWriter
   };
 
   /// Maximum number of leases that can't be released yet, because entries on other servers are not
   /// written. Above it, the oldest leases are not released; they expire.
   static constexpr size_t kMaxHeld = 1024;
 
-  /// If `key` is null, no entries are written. `key` and `statistics` must outlive the outbox.
-  /// `servers` is not used after Finish(), and must be destroyed before the outbox.
-  RemoteOutbox(const Options& options, const SigningKey* key, RedisServers& servers,
-               Statistics& statistics);
+  /// If `key` is null, no entries are written. The other objects must outlive the outbox, but for
+  /// `servers`, which are not used after Finish(), and must be destroyed before the outbox.
+  RemoteOutbox(const Options& options, const SigningKey* key, RemoteEntries& entries,
+               RedisServers& servers, Statistics& statistics);
   ~RemoteOutbox() { Finish(); }
 
-  /// The lease under which a deposit was made. The deposit is not written if another node holds the
-  /// lease now. If no node holds it, the deposit is written only if there is none.
-  struct Fence {
-    std::string place;  ///< the key whose server has the lease, and the deposit with its chunks
-    std::string lease;
-    std::string token;  ///< empty: this node did not hold the lease
-    std::string other;  ///< the key of the deposit's other form, which a write removes: one entry,
-                        ///< or a list of chunks
-  };
-
-  /// Queues an entry under this name. The entry is dropped if the account's allowance is used up.
-  /// `fence` is only for a deposit. If `entry_name` is that of a list of chunks, the deposit is
-  /// written in chunks, NAME:0 and so on, and the list last.
-  void Write(std::string name, const EntryName& entry_name, const SharedEntry& entry,
-             Account account, std::optional<Fence> fence = std::nullopt);
+  /// Queues an entry. It is dropped if the account's allowance is used up. `token` is only for a
+  /// deposit: see DepositWriter.
+  void Write(const EntryName& name, const SharedEntry& entry, Account account,
+             std::string token = {});
   /// Queues the removal of these keys from the server of the key `place`, after all work that was
   /// queued before.
   void Remove(std::string place, std::vector<std::string> names);
@@ -78,19 +68,18 @@ class RemoteOutbox {
 
  private:
   struct Outgoing {
-    std::string name;
-    std::string place = {};  ///< of a lease: the key whose server has it
-    std::string token = {};  ///< token of the lease; empty if no lease is released
+    std::string place;  ///< the key whose server has it; work for one place keeps its order
     EntryName entry_name = {};
-    SharedEntry entry = {};  ///< if this and `token` are empty, the entry is removed
+    SharedEntry entry = {};  ///< empty: a lease is released, or entries are removed
     Account account = Account(0);
     uint64_t bytes = 0;
-    std::optional<Fence> fence = std::nullopt;
+    std::string token = {};  ///< of the lease on a deposit, or that is released
+    std::string lease = {};  ///< the lease that is released; empty: none is
     std::vector<std::string> removed = {};
   };
   /// An entry that was sent, until the reply arrives.
   struct Sent {
-    uint64_t number = 0;
+    uint64_t number = 0;  ///< 0 for a deposit, whose lease has the same server
     Account account;
     uint64_t bytes = 0;
   };
@@ -100,30 +89,30 @@ class RemoteOutbox {
     Outgoing release;
   };
 
-  enum class WriteEnd { kWritten, kFenced, kFailed };
-  [[nodiscard]] static WriteEnd EndOf(const RedisReply* reply);
-
+  void Queue(Outgoing outgoing) REQUIRES(mutex_);
   void Run();
+  /// Waits for work. Returns none at the end.
+  [[nodiscard]] std::optional<Outgoing> Await();
+  /// Returns the first work of the queue that may be sent now; none if there is none.
+  [[nodiscard]] std::optional<Outgoing> Take(std::deque<Outgoing>& queue) REQUIRES(mutex_);
+  void SendWaiting();
   void Send(const Outgoing& outgoing);
   void SendEntry(const Outgoing& outgoing);
-  /// Writes one chunk after the other, so that other commands do not wait long behind them. Returns
-  /// the list of the chunks, or else how the write of a chunk ended.
-  [[nodiscard]] std::variant<SharedEntry, WriteEnd> SendChunks(const Outgoing& outgoing);
-  [[nodiscard]] WriteEnd SendChunk(const Outgoing& outgoing, size_t index, std::string_view stored);
-  /// Sends a write of these bytes. Returns false, and never calls `then`, as RedisServers::Send.
-  bool SendBytes(const Outgoing& outgoing, const std::string& name, std::string_view bytes,
-                 RedisServers::Then then);
   void EndWrite(const Sent& sent, WriteEnd end);
   void SendRelease(const Outgoing& outgoing);
 
   const Options options_;
   const SigningKey* const key_;
+  RemoteEntries& entries_;
   RedisServers& servers_;
   Statistics& statistics_;
 
   mutable Mutex mutex_;
   CondVar changed_;
   std::deque<Outgoing> waiting_ GUARDED_BY(mutex_);
+  // Large deposits, and later work for their places.
+  std::deque<Outgoing> large_ GUARDED_BY(mutex_);
+  std::string sending_ GUARDED_BY(mutex_);  ///< the place of the work of large_ that is being sent
   std::map<Account, uint64_t> bytes_of_ GUARDED_BY(mutex_);  // accounts without bytes have no entry
   HeldInAll bytes_ GUARDED_BY(mutex_);
   uint64_t last_write_ GUARDED_BY(mutex_) = 0;
@@ -131,6 +120,7 @@ class RemoteOutbox {
   std::deque<Held> held_ GUARDED_BY(mutex_);
   bool ending_ GUARDED_BY(mutex_) = false;
 
+  DepositWriter deposits_;  ///< used by the thread
   std::thread thread_;
 };
 

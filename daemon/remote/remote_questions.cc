@@ -271,7 +271,8 @@ void RemoteQuestions::LookAtLease(uint64_t id) {
     AwaitOther(id);
   };
   const auto [place, lease] = LeaseOn(open->question);
-  if (!link_.Send(place, {"GET", lease}, take)) return Compile(id);
+  const std::string end = fmt::to_string(kMaxLeaseBytes - 1);
+  if (!link_.Send(place, {"GETRANGE", lease, "0", end}, take)) return Compile(id);
   link_.At(open->deadline, [this, id, answered] {
     if (!*answered) BeLate(id);
   });

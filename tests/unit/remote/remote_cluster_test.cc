@@ -212,10 +212,10 @@ TEST_CASE("a node waits while another node holds the lease, and then finds its r
   scene.Expect(kAsk, kNothing);
   scene.Expect("SET " + kLease, kNil);
   scene.Expect(kAsk, kNothing);
-  scene.Expect("GET " + kLease, Text(kToken));
-  scene.Expect("GET " + kLease, Text("1000:" + kToken));
+  scene.Expect("GETRANGE " + kLease, Text(kToken));
+  scene.Expect("GETRANGE " + kLease, Text("1000:" + kToken));
   CHECK(scene.said.Await(1) == Texts{"files of 1000"});
-  scene.Expect("GET " + kLease, kNil);
+  scene.Expect("GETRANGE " + kLease, kNothing);
   scene.Expect("SET " + kLease, kNil);
   scene.Expect(kAsk, Written());
   CHECK(scene.said.Await(2) == Texts{"files of 1000", "found log"});
@@ -226,8 +226,8 @@ TEST_CASE("a node without a signing key compiles as soon as no lease exists") {
   Scene scene(60s, false);
   scene.Ask();
   scene.Expect(kAsk, kNothing);
-  scene.Expect("GET " + kLease, Text(kToken));
-  scene.Expect("GET " + kLease, kNil);
+  scene.Expect("GETRANGE " + kLease, Text(kToken));
+  scene.Expect("GETRANGE " + kLease, kNothing);
   scene.Expect(kAsk, kNothing);
   CHECK(scene.said.Await(1) == Texts{"compile"});
 }
@@ -243,7 +243,7 @@ TEST_CASE("with several servers, entries are requested again after the reply abo
   CHECK(scene->gauges().unanswered == 1);
   scene.peer.Send(kNil);
   scene.Expect(kAsk, kNothing);
-  scene.Expect("GET " + kLease, kNil);
+  scene.Expect("GETRANGE " + kLease, kNothing);
   scene.Expect("SET " + kLease, kOk);
   scene.Expect(kAsk, Written());
   CHECK(scene.said.Await(1) == Texts{"found log"});
@@ -298,8 +298,8 @@ TEST_CASE("a node compiles after two holders of the lease have left no result") 
   for (int holder = 0; holder < 2; ++holder) {
     scene.Expect("SET " + kLease, kNil);
     scene.Expect(kAsk, kNothing);
-    scene.Expect("GET " + kLease, Text(kToken));
-    scene.Expect("GET " + kLease, kNil);
+    scene.Expect("GETRANGE " + kLease, Text(kToken));
+    scene.Expect("GETRANGE " + kLease, kNothing);
   }
   scene.Expect("SET " + kLease, kNil);
   scene.Expect(kAsk, kNothing);
@@ -316,7 +316,7 @@ TEST_CASE("while the manifest's server is down, a node waits for only one holder
     scene.Expect("SET " + kLease, kNil);
     scene.Expect(kAsk, kNothing);
     scene.Expect(kAskManifest, kDown);
-    if (holder == 0) scene.Expect("GET " + kLease, kNil);
+    if (holder == 0) scene.Expect("GETRANGE " + kLease, kNothing);
   }
   CHECK(scene.said.Await(1) == Texts{"compile"});
 }
@@ -345,8 +345,13 @@ TEST_CASE("fenced: a deposit is written with the token of the lease that this no
   scene.Expect(kAskDeposit, kNothing);
   CHECK(scene.said.Await(1) == Texts{"compile"});
   CHECK(scene->gauges().leases == 1);
-  const auto share = [&] {
+  const auto share = [&](bool has_lease) {
     scene->Share(kDeposit, {.deposit = std::make_shared<const std::string>("made")}, Account(1));
+    if (!has_lease) {
+      scene.Expect("GETRANGE " + kDepositLease, kNothing);
+      scene.Expect(kAskDeposit, kNothing);
+      scene.Expect("GETRANGE cccl-cached:c:", kNothing);
+    }
     const std::string written = scene.peer.Next();
     CHECK(written.starts_with("EVAL "));
     const std::string name = " cccl-cached:d:" + kDeposit.key.Hex();
@@ -356,13 +361,13 @@ TEST_CASE("fenced: a deposit is written with the token of the lease that this no
     REQUIRE(place != std::string::npos);
     return written.substr(place + keys_of_write.size());
   };
-  CHECK(share().starts_with(token + " CCCLSGN"));
+  CHECK(share(true).starts_with(token + " CCCLSGN"));
   scene.peer.Send(":1\r\n");
   scene.ended.request_stop();
   CHECK(scene.peer.Next().ends_with(kDepositLease + " " + token));
   scene.peer.Send(kNothing);
   REQUIRE(WaitUntil([&] { return scene->gauges().leases == 0; }));
-  CHECK(share().starts_with(" CCCLSGN"));  // without a lease
+  CHECK(share(false).starts_with(" CCCLSGN"));
   scene.peer.Send(":0\r\n");
   REQUIRE(WaitUntil([&] { return scene.Count(Counter::kRemoteWritesFenced) == 1; }));
   CHECK(scene.Count(Counter::kRemoteWrites) == 1);
@@ -376,10 +381,10 @@ TEST_CASE("a node waits for a deposit while another node renews its lease") {
   scene.Expect("SET " + kDepositLease, kNil);
   scene.Expect(kAskDeposit, kNothing);
   for (const uint64_t renewals : {1, 1, 2, 7}) {
-    scene.Expect("GET " + kDepositLease, LeaseOf(Key(), renewals));
+    scene.Expect("GETRANGE " + kDepositLease, LeaseOf(Key(), renewals));
   }
   CHECK(scene.said.all().empty());
-  scene.Expect("GET " + kDepositLease, kNil);
+  scene.Expect("GETRANGE " + kDepositLease, kNothing);
   scene.Expect("SET " + kDepositLease, kNil);
   scene.Expect(kAskDeposit, WrittenDeposit("made"));
   CHECK(scene.said.Await(1) == Texts{"found made"});
@@ -401,7 +406,7 @@ TEST_CASE("a lease that no trusted node signed makes no node wait for a deposit"
     scene.Expect(kAskDeposit, kNothing);
     RefuseLease(scene);
     for (int look = 0; look < 2; ++look) {
-      scene.Expect("GET " + kDepositLease, value);
+      scene.Expect("GETRANGE " + kDepositLease, value);
       RefuseLease(scene);
     }
     CHECK(scene.said.Await(1) == Texts{"compile"});
@@ -414,9 +419,9 @@ TEST_CASE("a lease that repeats an earlier value makes no node wait for a deposi
     scene.Ask({kDeposit}, 600s);
     scene.Expect(kAskDeposit, kNothing);
     RefuseLease(scene);
-    scene.Expect("GET " + kDepositLease, LeaseOf(Key(), 9));
+    scene.Expect("GETRANGE " + kDepositLease, LeaseOf(Key(), 9));
     for (int look = 0; look < 2; ++look) {
-      scene.Expect("GET " + kDepositLease, LeaseOf(Key(), renewals));
+      scene.Expect("GETRANGE " + kDepositLease, LeaseOf(Key(), renewals));
       RefuseLease(scene);
     }
     CHECK(scene.said.Await(1) == Texts{"compile"});
