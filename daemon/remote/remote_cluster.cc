@@ -129,7 +129,6 @@ void RemoteCluster::Peek(Question question, std::function<void(Peeked)> told) {
   if (!link_.connected()) {
     return told({.finding = TierFinding::kNotConnected, .reason = link_.state().problem});
   }
-  if (IsDeposit(question)) return PeekDeposit(std::move(question), std::move(told));
   if (question.counted) statistics_.Add(Counter::kRemoteLookups);
   const auto peek = std::make_shared<Peeking>();
   peek->question = std::move(question);
@@ -154,24 +153,6 @@ void RemoteCluster::Peek(Question question, std::function<void(Peeked)> told) {
       EndPeek(*peek);
     });
   });
-}
-
-// A question without a lease: it also fetches the chunks of a deposit.
-void RemoteCluster::PeekDeposit(Question question, std::function<void(Peeked)> told) {
-  question.compile.reset();
-  auto ended = std::make_shared<std::stop_source>();
-  const auto tell = [ended, told = std::move(told)](Peeked peeked) {
-    if (ended->request_stop()) told(std::move(peeked));
-  };
-  const bool asked = Ask(std::move(question), ended->get_token(),
-                         {.found =
-                              [tell](const Found& found) {
-                                tell({.finding = TierFinding::kHasIt, .found = found.entries});
-                                return true;
-                              },
-                          .compile = [tell] { tell({}); },
-                          .looks_outside = {}});
-  if (!asked) tell({.finding = TierFinding::kNotConnected});
 }
 
 void RemoteCluster::TakePeeked(Peeking& peek, size_t place, const RedisReply* reply) {

@@ -80,7 +80,6 @@ class RemoteCluster final : public Cluster {
     size_t missing = 0;  ///< number of replies that have not arrived yet
   };
 
-  void PeekDeposit(Question question, std::function<void(Peeked)> told);
   // These functions run on the link's thread.
   void TakePeeked(Peeking& peek, size_t place, const RedisReply* reply);
   void EndPeek(Peeking& peek);

@@ -189,8 +189,9 @@ void RemoteQuestions::EndLook(uint64_t id, const std::shared_ptr<Look>& shared_l
     open->pause = kFirstPause;
     return MayAcquire(open->question) ? Find(id, true) : LookAtLease(id);
   }
-  // Another node has released the lease without a result, and this node may not acquire the lease.
-  if (!look.acquires) return Compile(id);
+  // Another node has released the lease without a result, and this node has no right to take it. A
+  // caller that only waits does so for the next holder, too.
+  if (!look.acquires && open->question.takes_lease) return Compile(id);
   // If the server of the manifest is unreachable, a second wait would be of no use: the artifact
   // may not be found without its manifest.
   if (++open->holders > (look.partial ? 1 : kMaxHolders)) return Compile(id);
@@ -218,7 +219,7 @@ void RemoteQuestions::FetchChunks(uint64_t id, const std::shared_ptr<Look>& look
 
 // A node at its limit of leases takes no more, but still waits for other nodes' compiles.
 bool RemoteQuestions::MayAcquire(const Question& question) {
-  return options_.key != nullptr &&
+  return question.takes_lease && options_.key != nullptr &&
          HeldFor(question) <
              (IsDeposit(question) ? options_.max_deposit_leases : options_.max_leases);
 }
@@ -236,12 +237,15 @@ void RemoteQuestions::AwaitOther(uint64_t id) {
                                : usual.count() == 0
                                    ? kUnknownWait
                                    : std::clamp(usual, kShortestWait, kLongestWait);
-  if (Clock::now() >= open->question.since + longest) {
+  const Clock::time_point last = open->question.since + longest;
+  if (Clock::now() >= last) {
+    // A caller that only waits may do so for a moment. Then the wait says nothing about the lease.
+    if (!open->question.takes_lease) return Compile(id);
     statistics_.Add(Counter::kRemoteWaitsInVain);
     if (++in_vain_in_a_row_ >= kMaxInVain) ignore_leases_until_ = Clock::now() + kIgnoreLeases;
     return Compile(id);
   }
-  const Clock::time_point next = Clock::now() + Jittered(open->pause);
+  const Clock::time_point next = std::min(Clock::now() + Jittered(open->pause), last);
   open->deadline = next + PatienceOfWait(open->question);
   open->pause = std::min(open->pause * 3 / 2, kLastPause);
   link_.At(next, [this, id] { LookAtLease(id); });

@@ -13,12 +13,13 @@ from places import PLACES
 
 class LeaseClient:
     """A process that acquires `value`, and waits if another process holds the lease. `behind` is a program that runs
-    it, with that program's options. `replaces` asks for the lease in place of its user's own deposit."""
+    it, with that program's options. `how`: "replace" asks for the lease in place of its user's own deposit, "wait"
+    only waits."""
 
-    def __init__(self, daemon, value="v", of_group="", timeout_ms=int(PATIENCE * 1000), behind=(), replaces=False,
+    def __init__(self, daemon, value="v", of_group="", timeout_ms=int(PATIENCE * 1000), behind=(), how="",
                  **identity):
         self.process = subprocess.Popen(
-            [*behind, PLACES.lease_client, daemon.socket, value, of_group, str(timeout_ms), *["replace"] * replaces],
+            [*behind, PLACES.lease_client, daemon.socket, value, of_group, str(timeout_ms), *[how] * bool(how)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, env={"PATH": os.environ["PATH"]}, cwd="/", **identity)
 

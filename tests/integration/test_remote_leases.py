@@ -34,8 +34,8 @@ def nodes(node):
     return node("one"), node("two")
 
 
-def ask(node, value="v", **identity):
-    return LeaseClient(node, value, of_group=str(GROUP.gr_gid), **(identity or ALICE))
+def ask(node, value="v", how="", **identity):
+    return LeaseClient(node, value, of_group=str(GROUP.gr_gid), how=how, **(identity or ALICE))
 
 
 def wait_on(node, **identity):
@@ -76,6 +76,32 @@ def test_a_waiter_on_another_node_gets_the_deposit_when_it_is_published(nodes):
     assert waiter.hear() == "hit of one"
     assert count(two, "leases_total") == 0
     assert count(two, "deposit_saved_seconds_total") > 0
+
+
+def test_a_caller_that_only_waits_gets_the_deposit_that_another_node_makes(nodes):
+    one, two = nodes
+    assert ask(two, how="wait").hear().startswith("released ")
+    holder = holder_on(one)
+    watcher = ask(two, how="wait", **BOB)
+    wait_for(lambda: count(two, "remote_waits_total") == 1, "a wait for the other node")
+    assert holder.ask("publish of one") == "published"
+    assert watcher.hear() == "hit of one"
+    assert count(two, "leases_total") == 0
+
+
+def test_a_caller_that_only_waits_is_released_if_the_other_node_fails_or_this_one_stops(nodes):
+    one, two = nodes
+    holder = holder_on(one)
+    watcher = ask(two, how="wait")
+    wait_for(lambda: count(two, "remote_waits_total") == 1, "a wait for the other node")
+    assert holder.ask("fail") == "failed"
+    assert watcher.hear().startswith("released ")
+    _holder = ask(one)
+    assert _holder.hear().startswith("lease ")
+    watcher = ask(two, how="wait")
+    wait_for(lambda: count(two, "remote_waits_total") == 2, "a wait for the other node")
+    assert two.stop() == 0
+    assert watcher.hear().startswith("error ")
 
 
 @pytest.mark.parametrize("end", ["kill", "fail", "abandon"])
@@ -188,7 +214,7 @@ def test_a_large_deposit_with_a_wrong_chunk_is_made_again(node, large, redis, da
 def test_a_replacement_reaches_the_other_nodes_also_if_it_is_shared_in_the_other_form(node, large, redis, size):
     one, _ = large
     for bytes_of_this in (size, 20_000_000, size):
-        holder = LeaseClient(one, of_group=str(GROUP.gr_gid), replaces=True, **ALICE)
+        holder = ask(one, how="replace")
         assert holder.hear().startswith("lease ")
         assert holder.ask(f"publish-bytes {bytes_of_this}") == "published"
         holder.end()

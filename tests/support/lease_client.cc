@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A client that acquires the key that a test names, and then runs commands from standard input, one
 // per line:
-//   lease_client SOCKET VALUE [GROUP [TIMEOUT_MS [replace]]]
+//   lease_client SOCKET VALUE [GROUP [TIMEOUT_MS [replace | wait]]]
 // Prints "hit CONTENTS", "lease FENCE KEY", "released KEY" or "error STATUS MESSAGE". With a lease,
 // it then prints the result of each "publish TEXT", "publish-bytes COUNT", "publish-in-child TEXT",
 // "abandon", "fail", "held" and "become UID". Ends at the end of its input.
@@ -74,7 +74,9 @@ int main(int argc, char** argv) {
   const std::string group = argc > 3 ? argv[3] : "";
   const std::chrono::milliseconds timeout(argc > 4 ? std::stoi(argv[4]) : 0);
   cccl_cache::DepositKey key{"test", {{"value", argv[2]}}, group};
-  key.replaces = argc > 5;
+  const std::string how = argc > 5 ? argv[5] : "";
+  key.replaces = how == "replace";
+  key.waits_only = how == "wait";
   auto acquired = client->Acquire(key, timeout);
   if (!acquired.ok()) {
     Say(acquired.error());

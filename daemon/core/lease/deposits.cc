@@ -175,7 +175,7 @@ void Deposits::Enter(const CallPtr& call) {
 }
 
 void Deposits::Unmade(const CallPtr& call) {
-  if (!index_.Find(call->claim.key)) return PeekCluster(call);
+  if (!index_.Find(call->claim.key)) return WatchCluster(call);
   AskDisk(call, [this, call](DepositContents found) {
     if (!StopReading(call->waiter)) return;
     if (found == nullptr) return TellNews(*call, LeaseReleased{});
@@ -183,19 +183,55 @@ void Deposits::Unmade(const CallPtr& call) {
   });
 }
 
-void Deposits::PeekCluster(const CallPtr& call) {
+void Deposits::WatchCluster(const CallPtr& call) {
   const auto name = SharedNameOf(call->claim.scope, IdentityOf(call->claim));
   if (!name) return TellNews(*call, LeaseReleased{});
   AwaitRead(call->waiter);
-  parts_.cluster->Peek(
-      {.entries = {*name}, .account = call->account, .since = options_.now(), .counted = true},
-      [this, call](const Cluster::Peeked& peeked) {
-        if (!StopReading(call->waiter)) return;
-        if (peeked.finding != TierFinding::kHasIt) return TellNews(*call, LeaseReleased{});
-        const DepositFound found = FoundIn(peeked.found);
-        KeepFetched(*call, found);
-        call->tell(found);
-      });
+  // Only the first answer counts, and none after the caller has left.
+  const auto is_first = [this, waiter = call->waiter] {
+    EndQuestion(waiter);
+    return StopReading(waiter);
+  };
+  const auto unmade = [this, call, is_first] {
+    if (!is_first()) return;
+    if (index_.Find(call->claim.key)) return Unmade(call);
+    if (!call->wait.until || options_.now() < *call->wait.until) {
+      return TellNews(*call, LeaseReleased{});
+    }
+    TellNews(*call, Error{ErrorCode::kTimedOut,
+                          "another node makes the deposit, and the caller waited as long as it "
+                          "said it would"});
+  };
+  using std::chrono::milliseconds;
+  const auto now = options_.now();
+  milliseconds longest = options_.limits.longest_lease;
+  if (const auto until = call->wait.until) {
+    longest = std::min(longest, std::chrono::ceil<milliseconds>(*until - now));
+  }
+  const bool asked =
+      parts_.cluster->Ask({.entries = {*name},
+                           .account = call->account,
+                           .compile = name->key,
+                           .takes_lease = false,
+                           .since = now,
+                           .longest_wait = longest},
+                          BeginQuestion(call->waiter, call),
+                          {.found =
+                               [this, call, is_first](const Cluster::Found& entries) {
+                                 if (!is_first()) return true;
+                                 // A caller of this node may have made it meanwhile.
+                                 if (index_.Find(call->claim.key)) {
+                                   Unmade(call);
+                                   return true;
+                                 }
+                                 const DepositFound found = FoundIn(entries.entries);
+                                 KeepFetched(*call, found);
+                                 call->tell(found);
+                                 return true;
+                               },
+                           .compile = unmade,
+                           .looks_outside = {}});
+  if (!asked) unmade();
 }
 
 void Deposits::Granted(const CallPtr& call, const LeaseGrant& grant) {
@@ -231,11 +267,6 @@ void Deposits::AskCluster(const CallPtr& call, const LeaseGrant& grant) {
   if (!name) return TellNews(*call, grant);
   // Until there is an answer, the caller waits: for the deposit, or for another node that makes it.
   table_.Postpone(call->waiter);
-  const std::stop_source ended;
-  {
-    const MutexLock lock(mutex_);
-    asking_[call->waiter] = ended;
-  }
   // Only the first answer counts: after it, the caller has its lease or its deposit. The question
   // ends with the deposit or with the caller's lease, because the lease of this node ends with it.
   const auto is_first = [answered = std::make_shared<std::atomic<bool>>(false)] {
@@ -247,7 +278,7 @@ void Deposits::AskCluster(const CallPtr& call, const LeaseGrant& grant) {
                            .compile = name->key,
                            .since = options_.now(),
                            .longest_wait = options_.limits.longest_lease},
-                          ended.get_token(),
+                          BeginQuestion(call->waiter, nullptr),
                           {.found =
                                [this, call, grant, is_first](const Cluster::Found& found) {
                                  if (is_first()) {
@@ -266,13 +297,19 @@ void Deposits::AskCluster(const CallPtr& call, const LeaseGrant& grant) {
   GoWithout(*call, grant);
 }
 
+std::stop_token Deposits::BeginQuestion(WaiterId waiter, CallPtr watcher) {
+  const MutexLock lock(mutex_);
+  Asking& asking = asking_[waiter] = {.ended = {}, .watcher = std::move(watcher)};
+  return asking.ended.get_token();
+}
+
 void Deposits::EndQuestion(WaiterId waiter) {
   std::stop_source ended(std::nostopstate);
   {
     const MutexLock lock(mutex_);
     const auto found = asking_.find(waiter);
     if (found == asking_.end()) return;
-    ended = std::move(found->second);
+    ended = std::move(found->second.ended);
     asking_.erase(found);
   }
   ended.request_stop();
@@ -461,7 +498,19 @@ bool Deposits::Remove(const Digest& key, uid_t uid) {
 }
 
 void Deposits::Stop() {
-  table_.Stop(Error{ErrorCode::kUnavailable, "cccl-cached is stopping, and with it every lease"});
+  const Error why{ErrorCode::kUnavailable, "cccl-cached is stopping, and with it every lease"};
+  table_.Stop(why);
+  std::vector<CallPtr> watching;
+  {
+    const MutexLock lock(mutex_);
+    for (const auto& [waiter, asking] : asking_) {
+      if (asking.watcher != nullptr) watching.push_back(asking.watcher);
+    }
+  }
+  for (const CallPtr& call : watching) {
+    EndQuestion(call->waiter);
+    if (StopReading(call->waiter)) TellNews(*call, why);
+  }
 }
 
 }  // namespace cccl_cache::daemon

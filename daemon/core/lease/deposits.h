@@ -159,6 +159,11 @@ class Deposits {
     Tell tell;
   };
   using CallPtr = std::shared_ptr<const Call>;
+  /// A question to other nodes.
+  struct Asking {
+    std::stop_source ended;  ///< its stop ends the question
+    CallPtr watcher;         ///< the call, if it only waits; it has no place in the table
+  };
   /// Reads the deposit on a disk thread. Then calls `then` with it, or with null if the disk does
   /// not have it. Tells the caller if the disk hangs.
   void AskDisk(const CallPtr& call, std::function<void(DepositContents)> then);
@@ -169,7 +174,8 @@ class Deposits {
   /// Called if no caller of this node makes the deposit for which this caller only waits. Looks for
   /// one that was published since its first look-up, and for one of other nodes.
   void Unmade(const CallPtr& call);
-  void PeekCluster(const CallPtr& call);
+  /// Lets a caller that only waits do so while another node makes the deposit. Takes no lease.
+  void WatchCluster(const CallPtr& call);
   /// Returns whether the caller gets the lease although the deposit is there.
   [[nodiscard]] bool Replaces(const DepositClaim& claim) const {
     return claim.replaces && index_.IsMadeBy(claim.key, claim.uid);
@@ -180,6 +186,8 @@ class Deposits {
   /// learns of its lease. If nodes do not share such deposits, tells the caller at once.
   void AskCluster(const CallPtr& call, const LeaseGrant& grant);
   void TakeFromCluster(const Call& call, const LeaseGrant& grant, const DepositFound& found);
+  /// Returns the token that ends the question. `watcher` is the call if it only waits.
+  [[nodiscard]] std::stop_token BeginQuestion(WaiterId waiter, CallPtr watcher);
   /// Ends the question to other nodes for this caller, and the lease of this node. Does nothing if
   /// there is none.
   void EndQuestion(WaiterId waiter);
@@ -224,9 +232,8 @@ class Deposits {
   // Callers that wait for a read, once for each read: a caller that only waits may look again while
   // its first look ends.
   std::unordered_multiset<WaiterId> reading_ GUARDED_BY(mutex_);
-  // Callers that wait for the other nodes, or hold a lease that other nodes wait for, with the
-  // source of the stop that ends the question.
-  std::unordered_map<WaiterId, std::stop_source> asking_ GUARDED_BY(mutex_);
+  // Callers that wait for the other nodes, or hold a lease that other nodes wait for.
+  std::unordered_map<WaiterId, Asking> asking_ GUARDED_BY(mutex_);
   LeaseClock clock_;  // last member: its thread uses the others
 };
 

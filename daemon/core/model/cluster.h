@@ -100,6 +100,8 @@ class Cluster {
     /// The name of the compile on all nodes, so that only one of them compiles. None for a compile
     /// that other nodes can't use; it does not wait for them.
     std::optional<Digest> compile;
+    /// Whether this node may get the lease. Otherwise it only waits for another node that holds it.
+    bool takes_lease = true;
     std::chrono::steady_clock::time_point since;  ///< when this build asked its first question
     /// For a deposit: how long the question waits at most for another node that makes it.
     std::chrono::milliseconds longest_wait{0};

@@ -512,6 +512,7 @@ TEST_CASE("the time for which another node made a deposit is kept, and counts as
   CHECK(fetches.scene.Ask(OfGroup(7, "a", 3)) == "bytes");
   Node watches(nodes, {{7, "lab"}});
   watches.Acquire(Watching(OfGroup(7, "a", 2)));
+  nodes.Tell(nodes.Last(2));
   const Scene::Event saved{"n", DepositUse::kFound, 5, kTook};
   CHECK(fetches.scene.events == std::vector<Scene::Event>{saved, saved});
   CHECK(watches.scene.events == std::vector<Scene::Event>{saved});
@@ -666,17 +667,65 @@ TEST_CASE("if the caller that queries other nodes leaves, the next waiter querie
   CHECK(first.Contents() == "bytes");
 }
 
-TEST_CASE("a caller that only waits gets another node's deposit, and asks for no lease there") {
+TEST_CASE("a caller that only waits watches other nodes, and takes no lease there") {
   testing::FakeCluster nodes;
   DepositElsewhere(nodes, OfGroup(7, "a"), "bytes", {{7, "lab"}});
   Node here(nodes, {{7, "lab"}});
   here.Acquire(Watching(OfGroup(7, "a")));
+  CHECK_FALSE(nodes.Last().question.takes_lease);
+  CHECK(nodes.Last().question.longest_wait == DepositLimits().longest_lease);
+  CHECK(here.told.empty());
+  CHECK(nodes.Tell(nodes.Last()) == true);
   CHECK(here.Contents() == "bytes");
+  CHECK(nodes.Last().ended.stop_requested());
   CHECK(here.scene.deposits.List(1, std::nullopt, 9).front().is_fetched);
-  CHECK(here.scene.Ask(Watching(OfGroup(7, "b"))) == "released");
+  nodes.Last().asker.compile();
+  nodes.Tell(nodes.Last());
+  CHECK(here.told.size() == 1);
   nodes.reachable = false;
   CHECK(here.scene.Ask(Watching(OfGroup(7, "c"))) == "released");
-  CHECK(nodes.asked() == 0);
+  CHECK(here.scene.statistics.Get(Counter::kLeases) == 0);
+}
+
+TEST_CASE("a caller that watches other nodes is released, ends its wait, leaves, or is stopped") {
+  testing::FakeCluster nodes;
+  Node here(nodes, {{7, "lab"}});
+  auto watch = [&, asked = size_t{0}](DepositClaim claim) mutable {
+    here.told.clear();
+    here.Acquire(Watching(std::move(claim)));
+    return nodes.Last(++asked);
+  };
+  watch(OfGroup(7, "a")).asker.compile();
+  CHECK(std::holds_alternative<LeaseReleased>(here.told.at(0)));
+  DepositClaim briefly = OfGroup(7, "a");
+  briefly.wait = milliseconds(1);
+  const auto brief = watch(briefly);
+  CHECK(brief.question.longest_wait <= milliseconds(1));
+  REQUIRE(WaitUntil(
+      [&] { return std::chrono::steady_clock::now() > brief.question.since + briefly.wait; }));
+  brief.asker.compile();
+  CHECK(std::get<Error>(here.told.at(0)).code == ErrorCode::kTimedOut);
+  const auto left = watch(OfGroup(7, "a"));
+  here.scene.deposits.Leave(here.waiter);
+  CHECK(left.ended.stop_requested());
+  left.asker.compile();
+  CHECK(here.told.empty());
+  const auto stopped = watch(OfGroup(7, "a"));
+  here.scene.deposits.Stop();
+  CHECK(stopped.ended.stop_requested());
+  CHECK(std::get<Error>(here.told.at(0)).code == ErrorCode::kUnavailable);
+}
+
+TEST_CASE("a caller that watches other nodes gets what a caller of its own node makes meanwhile") {
+  testing::FakeCluster nodes;
+  Node here(nodes, {{7, "lab"}});
+  here.Acquire(Watching(OfGroup(7, "a")));
+  const auto asked = nodes.Last();
+  nodes.reachable = false;
+  here.scene.Deposit(OfGroup(7, "a"), "made here");
+  asked.asker.compile();
+  REQUIRE(WaitUntil([&] { return here.scene.statistics.Get(Counter::kDepositHits) == 1; }));
+  CHECK(here.scene.deposits.List(1, std::nullopt, 9).front().is_fetched == false);
 }
 
 TEST_CASE("Remove also removes the user's deposit from the cluster") {

@@ -80,12 +80,14 @@ class Scene {
   RemoteCluster* operator->() { return &cluster_; }
   [[nodiscard]] ClusterGauges gauges() const { return cluster_.gauges(); }
 
-  void Ask(std::vector<EntryName> entries = {kArtifact}, std::chrono::milliseconds longest = 0ms) {
+  void Ask(std::vector<EntryName> entries = {kArtifact}, std::chrono::milliseconds longest = 0ms,
+           bool takes_lease = true) {
     const Digest compile =
         entries.front().kind == EntryKind::kDeposit ? entries.front().key : kCompile;
     const bool asked = cluster_.Ask(
         {.entries = std::move(entries),
          .compile = compile,
+         .takes_lease = takes_lease,
          .since = std::chrono::steady_clock::now(),
          .longest_wait = longest},
         ended.get_token(),
@@ -99,6 +101,8 @@ class Scene {
          .looks_outside = [this](uid_t uid) { said.Add("files of " + std::to_string(uid)); }});
     REQUIRE(asked);
   }
+  /// Asks for the deposit as a caller that only waits for one.
+  void Watch(std::chrono::milliseconds longest = 600s) { Ask({kDeposit}, longest, false); }
   /// Notes the value of the answer's TierFinding, then " found" if the answer has an entry, and
   /// " why" if it has a reason.
   void Peek(std::vector<EntryName> entries = {kArtifact}) {
@@ -439,7 +443,37 @@ TEST_CASE("a node waits for a deposit no longer than it may") {
   CHECK(scene.Count(Counter::kRemoteWaitsInVain) == 1);
 }
 
-TEST_CASE("a large deposit is fetched chunk by chunk, also by Peek, and a wrong chunk is a miss") {
+TEST_CASE("a caller that only waits does so while other nodes hold the lease, and takes none") {
+  Scene scene;
+  scene.Watch();
+  scene.Expect(kAskDeposit, kNothing);
+  scene.Expect("GETRANGE " + kDepositLease, kNothing);
+  CHECK(scene.said.Await(1) == Texts{"compile"});
+  scene.Watch();
+  scene.Expect(kAskDeposit, kNothing);
+  scene.Expect("GETRANGE " + kDepositLease, LeaseOf(Key(), 1));
+  scene.Expect("GETRANGE " + kDepositLease, kNothing);
+  scene.Expect(kAskDeposit, kNothing);
+  scene.Expect("GETRANGE " + kDepositLease, LeaseOf(Key(), 0, std::string(32, 'b')));
+  scene.Expect("GETRANGE " + kDepositLease, kNothing);
+  scene.Expect(kAskDeposit, WrittenDeposit("made"));
+  CHECK(scene.said.Await(2).back() == "found made");
+  CHECK(scene.Count(Counter::kRemoteWaits) == 1);
+  CHECK(scene->gauges().leases == 0);
+}
+
+TEST_CASE("waits of callers that only wait, and end them, ignore no leases") {
+  Scene scene;
+  for (size_t wait = 1; wait <= 4; ++wait) {
+    scene.Watch(0ms);
+    scene.Expect(kAskDeposit, kNothing);
+    scene.Expect("GETRANGE " + kDepositLease, LeaseOf(Key(), 1));
+    CHECK(scene.said.Await(wait).size() == wait);
+  }
+  CHECK(scene.Count(Counter::kRemoteWaitsInVain) == 0);
+}
+
+TEST_CASE("a large deposit is fetched chunk by chunk, and a wrong chunk is a miss") {
   const std::string deposit = std::string(kDepositChunkBytes, 'a') + "end";
   const std::string first = *StoreChunk(deposit, 0);
   const std::string second = *StoreChunk(deposit, 1);
@@ -458,18 +492,20 @@ TEST_CASE("a large deposit is fetched chunk by chunk, also by Peek, and a wrong 
   find_list();
   scene.Expect(ask_list + ":1 ", Text(second));
   CHECK((scene.said.Await(1).back() == "found " + deposit));
-  scene.Peek({kDeposit});
+  scene.Watch();
   find_list();
   scene.Expect(ask_list + ":1 ", Text(second));
-  CHECK(scene.said.Await(2).back() == "1 found");
-  scene.Peek({kDeposit});
+  CHECK((scene.said.Await(2).back() == "found " + deposit));
+  scene.Watch();
   find_list();
   scene.Expect(ask_list + ":1 ", Text(first));
-  CHECK(scene.said.Await(3).back() == "2");
-  scene.Peek({kDeposit});
+  scene.Expect("GETRANGE " + kDepositLease, kNothing);
+  CHECK(scene.said.Await(3).back() == "compile");
+  scene.Watch();
   find_list();
   scene.Expect(ask_list + ":1 ", kNothing);
-  CHECK(scene.said.Await(4).back() == "2");
+  scene.Expect("GETRANGE " + kDepositLease, kNothing);
+  CHECK(scene.said.Await(4).back() == "compile");
   CHECK(scene.Count(Counter::kRemoteCorrupt) == 1);
 }
 
@@ -478,11 +514,12 @@ TEST_CASE("a deposit whose chunks take too long is a miss") {
       EncodeChunkList({.size = 1, .chunks = {Sha256("chunk")}}));
   const EntryName name{EntryKind::kChunkList, kDeposit.key, {}};
   Scene scene(60s, true, {}, 600s, 16 << 20, 0ms);
-  scene.Peek({kDeposit});
+  scene.Watch();
   scene.Expect(kAskDeposit, kNothing);
   scene.Expect("GETRANGE cccl-cached:c:" + kDeposit.key.Hex(),
                Text(*SignEntry(name, {.deposit = encoded}, Key(), Now())));
-  CHECK(scene.said.Await(1).back() == "2");
+  scene.Expect("GETRANGE " + kDepositLease, kNothing);
+  CHECK(scene.said.Await(1).back() == "compile");
 }
 
 TEST_CASE("Peek takes no lease, and is not counted") {
