@@ -168,6 +168,67 @@ def test_a_lease_that_no_trusted_node_signed_is_not_waited_for(nodes, redis):
     assert ask(two).hear().startswith("lease ")
 
 
+def key_of_deposit(node, redis):
+    """Returns the key of the deposit in Redis."""
+    holder = holder_on(node)
+    [name] = redis.entries("l")
+    holder.kill()
+    wait_for(lambda: not redis.entries("l"), "the end of the lease")
+    return name.decode().rpartition(":")[2]
+
+
+PUT_JUNK = {
+    "text": lambda redis, name: redis.ask("SET", name, b"junk"),
+    "large text": lambda redis, name: redis.ask("SET", name, b"junk" * 2_500_000),
+    "a list": lambda redis, name: redis.ask("RPUSH", name, b"junk"),
+}
+
+
+@pytest.mark.parametrize("size", [5, 9_000_000])
+@pytest.mark.parametrize("junk", PUT_JUNK)
+def test_junk_at_the_keys_of_a_deposit_keeps_its_value_from_no_node(node, redis, junk, size):
+    key = key_of_deposit(node("one"), redis)
+    for kind in "ldc":
+        PUT_JUNK[junk](redis, f"cccl-cached:{kind}:{key}")
+    two = node("two")
+    holder = ask(two)
+    assert holder.hear().startswith("lease ")
+    assert holder.ask(f"publish-bytes {size}") == "published"
+    wait_for(lambda: count(two, "remote_writes_total") == 1, "the deposit in Redis")
+    three = node("three")
+    assert ask(three).hear() == "hit " + "x" * size
+    assert count(three, "remote_malformed_total") == 0
+
+
+def test_entries_of_an_unknown_key_are_replaced_also_by_a_writer_without_a_lease(node, keys, redis):
+    stranger, public = keys.make("stranger.key")
+    other = node("other", key=stranger, trust=keys.trust("strangers", public))
+    holder = holder_on(other)
+    [name] = redis.entries("l")
+    lease = redis.ask("GET", name)
+    assert holder.ask("publish of a stranger") == "published"
+    wait_for(lambda: redis.entries("d") and not redis.entries("l"), "the deposit in Redis, and the end of the lease")
+    redis.ask("SET", name, lease)
+    two = node("two")
+    holder = ask(two)
+    assert holder.hear().startswith("lease ")
+    assert holder.ask("publish of two") == "published"
+    wait_for(lambda: count(two, "remote_writes_total") == 1, "the deposit in Redis")
+    assert ask(node("three")).hear() == "hit of two"
+
+
+def test_a_writer_without_a_lease_does_not_replace_a_deposit_that_it_can_verify(node, nodes, redis):
+    one, two = nodes
+    redis.ask("SET", f"cccl-cached:l:{key_of_deposit(one, redis)}", b"junk")
+    first, second = ask(one), ask(two)
+    assert first.hear().startswith("lease ") and second.hear().startswith("lease ")
+    assert first.ask("publish of one") == "published"
+    wait_for(lambda: count(one, "remote_writes_total") == 1, "the deposit in Redis")
+    assert second.ask("publish of two") == "published"
+    wait_for(lambda: count(two, "remote_writes_fenced_total") == 1, "the end of the second write")
+    assert ask(node("three")).hear() == "hit of one"
+
+
 @pytest.fixture
 def large(node, redis):
     """Returns a node with a deposit of 20,000,000 bytes that is in Redis, and the names of its chunks in order."""
