@@ -21,7 +21,7 @@ from places import PLACES
 class Daemon:
     """One cccl-cached under test. It may be stopped, killed and started again on the same state."""
 
-    def __init__(self, directory, toolchain_roots, *flags, environment=None, uid=None, launcher=()):
+    def __init__(self, directory, toolchain_roots, *flags, environment=None, uid=None, launcher=(), program=None):
         self.directory = pathlib.Path(directory)
         self.socket = str(self.directory / "run" / "socket")
         self.state = str(self.directory / "state")
@@ -30,7 +30,7 @@ class Daemon:
         self.environment = environment or {}
         self.uid = uid
         self.launcher = list(launcher)
-        self.program = PLACES.daemon
+        self.program = program or PLACES.daemon
         self.process = None
         self.log = self.directory / "log"
 
