@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch.compile makes a graph once per node, and never finds one of other inputs."""
 
+import ast
 import base64
 import importlib
 import os
@@ -9,6 +10,7 @@ import pathlib
 import re
 import signal
 import sys
+import tempfile
 import threading
 import types
 
@@ -18,12 +20,21 @@ from cccl_cache._plugin.leases import LEASE_LIMIT, Settings
 from cccl_cache.steps._steps import report_of
 from cccl_cache.torch import _key, _libraries, _operators
 from cccl_cache.torch._hooks import TorchHooks
-from framework_node import FrameworkNode, counts, words_in
+from framework_node import FrameworkNode, counts
 from lease_client import wait_for_waiters
 from patience import PATIENCE, wait_for
 
 HERE = pathlib.Path(__file__).parent
 GUIDE = HERE.parents[1] / "docs/guide-torch.md"
+COMPILER = """#!/bin/sh
+case "$*" in
+  *" -E "*) ;;
+  *.main.cpp*) echo library >>{ran} ;;
+  *"-x c++-header"*) echo header >>{ran} ;;
+  *.cpp*) echo test >>{ran} ;;
+esac
+exec g++ "$@"
+"""
 
 
 class Node(FrameworkNode):
@@ -36,9 +47,9 @@ class Node(FrameworkNode):
         # torch keeps precompiled headers there, which take longer than all graphs of this file.
         self._temporary = pathlib.Path(os.environ["XDG_CACHE_HOME"], "torch")
         self._temporary.mkdir(parents=True, exist_ok=True)
-        self._libraries = directory / "libraries"
+        self._ran = directory / "ran"
         self.compiler = directory / "g++"
-        self.compiler.write_text(f'#!/bin/sh\ncase "$*" in *.main.cpp*) echo one >> {self._libraries};; esac\nexec g++ "$@"\n')
+        self.compiler.write_text(COMPILER.format(ran=self._ran))
         self.compiler.chmod(0o755)
 
     def variables(self):
@@ -46,13 +57,21 @@ class Node(FrameworkNode):
 
     def compiled(self):
         """Returns the numbers of graphs and of libraries that all processes have compiled."""
-        return super().compiled(), words_in(self._libraries)
+        return super().compiled(), self.ran().count("library")
+
+    def ran(self):
+        """Returns what all processes have compiled for C++, in turn: a "library", a "header", or a "test" of the processor."""
+        return self._ran.read_text().split() if self._ran.exists() else []
 
     def compiles(self, process, *words):
         """Returns the answer of a process, with the graphs and libraries that were compiled for it."""
         before = self.compiled()
         answer = process.ask(*words)
         return answer, tuple(now - then for now, then in zip(self.compiled(), before))
+
+    def empty(self):
+        """Returns a new directory for the temporary files of a process."""
+        return tempfile.mkdtemp(dir=self.directory)
 
 
 @pytest.fixture(scope="module")
@@ -66,19 +85,33 @@ def test_a_training_step_is_compiled_once_by_four_processes(node, four):
         process.tell("train", node.file, 3)
     [made] = {tuple(process.hear()) for process in four}
     assert len(made) == 2 and node.compiled() == (2, 2)
-    assert sum(counts(process)["made"] for process in four) == 5  # two graphs, their libraries, and the entry of AOTAutograd
+    tests = node.ran().count("test")
+    assert sum(counts(process)["made"] for process in four) == tests + 5  # two graphs, their libraries, the entry of AOTAutograd
     assert node.compiles(four[0], "train", node.file, 3) == (list(made), (0, 0))
 
 
 def test_a_later_process_finds_the_step_and_compiles_libraries_again_for_another_compiler(node, four, later):
     uncached = node.compiles(later, "train", node.file, 4)
-    assert uncached[1] == (2, 2) and later.ask("hooked") == [False] * 4 and not later.ask("status")["on"]
+    assert uncached[1] == (2, 2) and later.ask("hooked") == [False] * 5 and not later.ask("status")["on"]
     assert node.compiles(four[0], "train", node.file, 4) == (uncached[0], (2, 2))
-    assert later.ask("install") and later.ask("hooked") == [True] * 4
+    assert later.ask("install") and later.ask("hooked") == [True] * 5
     assert node.compiles(later, "train", node.file, 4) == (uncached[0], (0, 0))
     node.compiler.write_text(node.compiler.read_text() + "# another\n")  # at the same place
     assert node.compiles(later, "train", node.file, 4) == (uncached[0], (0, 2))
     assert node.compiles(later, "train", node.file, 4) == (uncached[0], (0, 0))
+
+
+def test_a_process_compiles_no_header_and_no_test_of_the_processor_for_a_library_that_it_finds(node):
+    maker, finder = (node.start(TMPDIR=node.empty())[0] for _ in range(2))
+    before = len(node.ran())
+    made = maker.ask("infer", node.file, 40)
+    *tests, header, library = node.ran()[before:]
+    assert set(tests) <= {"test"} and (header, library) == ("header", "library")
+    before = len(node.ran())
+    assert finder.ask("infer", node.file, 40) == made and node.ran()[before:] == []
+    finder.ask("uninstall")
+    finder.ask("infer", node.file, 41)
+    assert node.ran()[before:] == ["header", "library"]
 
 
 def test_a_compile_that_fails_raises_its_error_and_releases_waiting_processes(node, four):
@@ -203,6 +236,14 @@ def test_settings_of_triton_by_the_program_decide_a_compile(monkeypatch):
         _key.triton_settings()
 
 
+def builder_of(source, options, header=None):
+    """Returns a run of the compiler as torch describes it."""
+    target = str(source.with_suffix(".so"))
+    return types.SimpleNamespace(
+        _build_option=types.SimpleNamespace(precompiled_header=header), _sources_args=str(source), _compiler="g++",
+        get_command_line=lambda: f"g++ {source} {options} -shared -g1 -o {target}", get_target_file_path=lambda: target)
+
+
 @pytest.mark.parametrize("included, keys", [
     ("torch/csrc/inductor/cpp_prefix.h", 1), ("c10/util/Unroll.h", 2)])
 def test_headers_of_torch_count_if_a_source_includes_more_than_the_precompiled_one(monkeypatch, tmp_path, included, keys):
@@ -211,9 +252,7 @@ def test_headers_of_torch_count_if_a_source_includes_more_than_the_precompiled_o
     source, header = tmp_path / "source.cpp", tmp_path / "include/c10/util/Unroll.h"
     source.write_text(f"#include <{included}>\n")
     header.parent.mkdir(parents=True)
-    builder = types.SimpleNamespace(
-        _build_option=types.SimpleNamespace(precompiled_header="header.h"), _sources_args=str(source), _compiler="g++",
-        get_command_line=lambda: f"g++ {source}", get_target_file_path=lambda: str(tmp_path / "target.so"))
+    builder = builder_of(source, "", "header.h")
     monkeypatch.setattr(torch, "__file__", str(tmp_path / "__init__.py"))
     described = []
     for text in ("one", "other"):
@@ -233,6 +272,31 @@ def test_the_assembler_of_a_host_compiler_is_a_part_of_it(tmp_path):
         described.append(_key.host_compiler(str(compiler)))
         assert described[-1] == _key.host_compiler(str(compiler))
     assert described[0] != described[1]
+
+
+def test_the_headers_of_a_source_decide_its_compile_and_its_directory_does_not(tmp_path):
+    headers, sources = tmp_path / "headers", [tmp_path / name / "source.cpp" for name in ("one", "other")]
+    headers.mkdir()
+    for source in sources:
+        source.parent.mkdir()
+        source.write_text('#include "value.h"\nint value = VALUE;\n')
+    described = []
+    for value in (1, 2):
+        (headers / "value.h").write_text(f"#define VALUE {value}\n")
+        one, other = (_libraries.fields_of(builder_of(source, f"-I{headers}")) for source in sources)
+        assert one == other
+        described.append(one)
+    assert described[0] != described[1]
+
+
+@pytest.mark.parametrize("name, text, reason", [
+    ("source.o", "", "no compile of one"), ("source.cpp", '#include "none.h"', "that can't be preprocessed"),
+    ("source.cpp", 'asm(".incbin \\"bytes\\"");', "the bytes of a file")])
+def test_a_run_with_unknown_inputs_is_left_to_torch(tmp_path, name, text, reason):
+    source = tmp_path / name
+    source.write_text(text)
+    with pytest.raises(Refused, match=reason):
+        _libraries.fields_of(builder_of(source, ""))
 
 
 def traced(function, *inputs):
@@ -360,7 +424,7 @@ def test_a_remote_cache_of_the_program_is_asked_in_place_of_the_plug_ins(node, f
 
 def test_the_changes_are_undone_and_a_release_that_differs_is_left_alone(node, later):
     later.ask("uninstall")
-    assert later.ask("hooked") == [False] * 4
+    assert later.ask("hooked") == [False] * 5
     on, why = later.ask("without", "torch._inductor.compile_fx", "should_use_remote_fx_graph_cache")
     assert not on and "differs from what is served: torch._inductor.compile_fx has no should_use_remote_fx_graph_cache" in why
     assert later.ask("install") and later.ask("status")["on"]
@@ -371,7 +435,9 @@ def test_the_guides_example_runs_unchanged(node):
     program = node.directory / "example.py"
     program.write_text(example)
     first, second = (node.run(program, TORCHINDUCTOR_CACHE_DIR=str(node.directory / name)) for name in ("first", "second"))
-    assert "'made': 5" in first and "'hits': 5" in second and "'made'" not in second
+    first, second = (ast.literal_eval(told.splitlines()[-1]) for told in (first, second))
+    assert first["made"] >= 5 and second["hits"] == first["made"] + first.get("hits", 0)
+    assert "made" not in second and "not_cached" not in first
 
 
 def test_the_reason_is_told_before_torch_is_imported(node):

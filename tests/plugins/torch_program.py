@@ -167,7 +167,7 @@ def status():
 
 def hooked():
     changed = (codecache.FxGraphCache.get_remote_cache, cpp_builder.CppBuilder.build, compile_fx._compile_fx_inner,
-               compile_fx.should_use_remote_fx_graph_cache)
+               compile_fx.should_use_remote_fx_graph_cache, codecache._worker_compile_cpp)
     return ["cccl_cache" in str(getattr(function, "__code__", "")) for function in changed]
 
 

@@ -34,7 +34,7 @@ class TorchHooks:
             return Steps(namespace, group=settings.group, wait=wait, client=settings.connect)
 
         self._alone, self._of_ranks = steps(settings.wait), steps(min(settings.wait, _RANKS_WAIT))
-        self._libraries = CompileSteps(namespace, settings, report)
+        self._libraries, self._headers = CompileSteps(namespace, settings, report), _libraries.PostponedHeaders()
         late = steps(min(settings.wait, _BRIEFLY))
         self._graphs, self._entries = (Remote(kind, self._alone, late, report) for kind in ("graph", "entry"))
         self._report = report
@@ -42,7 +42,7 @@ class TorchHooks:
 
     def attach(self) -> None:
         """Changes the package. Does not affect earlier results."""
-        compiler, builder = importlib.import_module(COMPILER), importlib.import_module(BUILDER)
+        compiler, builder, code = map(importlib.import_module, (COMPILER, BUILDER, CODE))
         self._replace(compiler, "_compile_fx_inner", self._watched)
         self._replace(compiler, "should_use_remote_fx_graph_cache", lambda original: lambda: original() or self._serves_compile())
         self._replace(importlib.import_module(AOT_ENTRY), "should_use_remote_fx_graph_cache",
@@ -51,11 +51,14 @@ class TorchHooks:
             self._replace(importlib.import_module(module), "should_use_remote_autograd_cache",
                           lambda original: lambda: original() or self._serves_entries())
         self._replace(importlib.import_module(AOT_CACHE), "autograd_cache_key", self._noting)
-        self._replace(importlib.import_module(CODE).FxGraphCache, "get_remote_cache",
+        self._replace(code.FxGraphCache, "get_remote_cache",
                       lambda original: staticmethod(lambda: self._graphs if _graphs_open() else original()))
         self._replace(importlib.import_module(AOT_CACHE).AOTAutogradCache, "get_remote_cache",
                       lambda original: staticmethod(lambda: self._entries if _entries_open() else original()))
         self._replace(builder.CppBuilder, "build", self._stepping)
+        forget = getattr(code._precompile_header, "cache_clear", lambda: None)
+        self._patches.afterwards(forget)  # torch takes postponed headers for made
+        self._replace(code, "_worker_compile_cpp", self._headers.postpone)
 
     def detach(self) -> None:
         """Undoes the changes."""
@@ -126,11 +129,15 @@ class TorchHooks:
             return False
 
     def _stepping(self, original: Callable[..., None]) -> Callable[..., None]:
+        def compile(builder: Any) -> None:
+            self._headers.make(builder._build_option.precompiled_header)
+            original(builder)
+
         @functools.wraps(original)
         def build(builder: Any) -> None:
             if builder._preprocessing or builder._precompiling:  # of a header, whose result names this directory
                 return original(builder)
-            self._libraries.run("library", lambda: _libraries.fields_of(builder), lambda: original(builder),
+            self._libraries.run("library", lambda: _libraries.fields_of(builder), lambda: compile(builder),
                                 lambda _: _libraries.read(builder), lambda value: _libraries.write(builder, value))
 
         return build

@@ -5,10 +5,14 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import hashlib
 import os
 import re
+import shlex
+import subprocess
 import tempfile
-from typing import Any, Iterable
+from typing import Any, Callable, Iterable, Optional
 
 from .._plugin.canonical import Refused
 from .._plugin.file_digests import contents_digest
@@ -18,30 +22,82 @@ _INCLUDED = re.compile(rb'#\s*include\s*[<"]([^>"\n]+/[^>"\n]+)')
 _PRECOMPILED = {b"torch/csrc/inductor/cpp_prefix.h"}
 
 
+class PostponedHeaders:
+    """The precompiled headers that torch has asked for. Thread-safe.
+
+    torch makes a header before it looks for the library. Here it is made before the first library that must be compiled with
+    it, for it takes longer than all else of a found graph.
+    """
+
+    def __init__(self) -> None:
+        self._makers: dict[Optional[str], Callable[[], None]] = {}
+
+    def postpone(self, original: Callable[..., None]) -> Callable[..., None]:
+        """Returns `_worker_compile_cpp`, which locks a file and runs compilers, without the runs that precompile."""
+
+        @functools.wraps(original)
+        def _worker_compile_cpp(lock_path: str, cpp_builders: Any) -> None:
+            if len(cpp_builders) == 1 and cpp_builders[0]._precompiling:
+                header = os.path.splitext(cpp_builders[0].get_target_file_path())[0]
+                self._makers[header] = functools.partial(original, lock_path, cpp_builders)
+            else:
+                original(lock_path, cpp_builders)
+
+        return _worker_compile_cpp
+
+    def make(self, header: Optional[str]) -> None:
+        """Makes a header if it was postponed."""
+        maker = self._makers.get(header)
+        if maker is not None:
+            maker()
+            self._makers.pop(header, None)  # not before, so that other threads wait for the lock
+
+
 def fields_of(builder: Any) -> dict[str, Any]:
     """Returns the fields of a run. Raises Refused for a run whose headers are not known.
 
     torch names a precompiled header by the digest of the preprocessed header. It thus stands for the headers of torch, of
-    the C++ library and of the system. Templates of torch include further headers of torch.
+    the C++ library and of the system. Templates of torch include further headers of torch. Without a precompiled header, the
+    source is preprocessed in the same way.
     """
-    header = builder._build_option.precompiled_header
+    header, command = builder._build_option.precompiled_header, builder.get_command_line()
     sources = builder._sources_args.split()
-    if header is None or not all(os.path.isfile(path) for path in sources):
-        raise Refused("C++ without a precompiled header")
-    command = builder.get_command_line()
-    for path, name in ((builder.get_target_file_path(), "TARGET"), (header, os.path.basename(header)),
-                       *((path, f"SOURCE{number}") for number, path in enumerate(sources))):
-        command = command.replace(path, name)
+    if not all(os.path.isfile(path) for path in sources):
+        raise Refused("C++ with other words among its sources")
+    compiler = host_compiler(builder._compiler)
     texts = tuple(_bytes(path) for path in sources)
+    if header is None:
+        headers = _preprocessed(command, builder, sources)
+    else:
+        headers = _headers_of_torch() if _includes_more(texts) else ""
+    names = {builder.get_target_file_path(): "TARGET", **{path: f"SOURCE{number}" for number, path in enumerate(sources)}}
+    if header is not None:
+        names[header] = os.path.basename(header)
+    for path, name in names.items():
+        command = command.replace(path, name)
     return {
         "kind": "library",
         "command": command,
         "sources": texts,
-        "headers": _headers_of_torch() if _includes_more(texts) else "",
-        "compiler": host_compiler(builder._compiler),
+        "headers": headers,
+        "compiler": compiler,
         "processor": processor(),
         "python": (interpreter(), _headers_of_python()),
     }
+
+
+def _preprocessed(command: str, builder: Any, sources: list[str]) -> str:
+    """Returns the digest of a preprocessed source. torch compiles its tests of the processor without a precompiled header."""
+    if len(sources) != 1 or not sources[0].endswith(".cpp"):
+        raise Refused("no compile of one C++ source")
+    target = builder.get_target_file_path()
+    words = ["-" if word == target else word for word in shlex.split(command)]
+    told = subprocess.run([*words, "-E", "-P"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=os.path.dirname(target))
+    if told.returncode != 0:
+        raise Refused("C++ that can't be preprocessed")
+    if b"incbin" in told.stdout:
+        raise Refused("C++ that includes the bytes of a file")
+    return hashlib.sha256(told.stdout).hexdigest()
 
 
 def read(builder: Any) -> bytes:

@@ -18,6 +18,7 @@ _FUNCTIONS = {
     (COMPILER, "should_use_remote_fx_graph_cache"): [],
     (AOT_ENTRY, "should_use_remote_fx_graph_cache"): [],
     (CODE, "FxGraphCache.get_remote_cache"): [],
+    (CODE, "_worker_compile_cpp"): ["lock_path", "cpp_builders"],
     (AOT_CACHE, "AOTAutogradCache.get_remote_cache"): [],
     **{(module, "should_use_remote_autograd_cache"): [] for module in AOT_USERS},
     (BUILDER, "CppBuilder.build"): ["self", "..."],
@@ -33,6 +34,7 @@ _USES = {
     (AOT_CACHE, "AOTAutogradCache.save"): ["get_remote_cache", "put"],
     (CODE, "GuardedCache.iterate_over_candidates"): ["get", "b64decode", "loads"],
     (CODE, "FxGraphCache._save_graph"): ["put", "b64encode"],
+    (CODE, "_precompile_header"): ["_worker_compile_cpp"],
     (BUILDER, "CppBuilder.__init__"): ["_sources_args", "_build_option", "precompiled_header", "_compiler", "_preprocessing",
                                          "_precompiling"],
 }
