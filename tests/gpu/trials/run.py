@@ -69,13 +69,15 @@ def others(cuda):
     }
 
 
+WITH_LINES = ("flashinfer", "triton", "tvm_ffi")  # whose keys have the lines of the source
+WITH_PLACE = ("tilelang",)  # whose own key has the names of directories in flags
 WITH_HEADER = ("flashinfer", "tilelang", "tvm_ffi", "warp")
 
 
 def trials(package, cuda):
     yield Trial("first")
     yield Trial("again", found=True)
-    yield Trial("moved", found=True, place="elsewhere", lines=0 if package == "triton" else 3)
+    yield Trial("moved", found=package not in WITH_PLACE, place="elsewhere", lines=0 if package in WITH_LINES else 3)
     yield Trial("source", factor=5)
     if package in WITH_HEADER:
         yield Trial("header", more=4)
