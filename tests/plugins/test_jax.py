@@ -98,7 +98,8 @@ def test_threads_of_a_process_compile_a_function_once(node, four):
 def test_the_source_and_the_rank_do_not_matter(node, four):
     made = four[0].ask("compute", node.file, 8)
     assert changes(four[1], "compute", node.file_with("moved", shifted=3), 8) == (made, FOUND)
-    assert changes(four[2], "with", "RANK", 1, node.file, 8) == (made, FOUND)
+    for variable in (("RANK", 1), ("TRITON_CACHE_DIR", "/var/empty")):
+        assert changes(four[2], "with", *variable, node.file, 8) == (made, FOUND), variable
 
 
 @pytest.mark.parametrize("name, change", [("operator", ("x @ x", "x + x")), ("function", ("sin", "cos")), ("type", ("+ n", "+ n * 1j"))])

@@ -44,7 +44,7 @@ class Node(FrameworkNode):
 
     def variables(self):
         return {"CUDA_HOME": str(self.cuda), "TL_TEMPLATE_PATH": str(self.headers),
-                "TILELANG_CACHE_DIR": str(self.directory / f"cache{len(self._processes)}")}
+                **{name: str(self.directory / f"cache{len(self._processes)}") for name in ("TILELANG_CACHE_DIR", "TVM_FFI_CACHE_DIR")}}
 
 
 @pytest.fixture(scope="module")

@@ -22,10 +22,10 @@ from .._plugin.canonical import Description, Refused
 from .._plugin.loaded import contents, loaded_copies
 
 # Variables that XLA and the libraries below it read. XLA_FLAGS is part of JAX's key. The others belong to
-# Terraform, name the process in its job, or decide what is logged.
+# Terraform, name the process in its job, or decide what is logged, or where Triton keeps results.
 _READ = ("CUBLAS", "CUDNN_", "DISABLE_", "DNNL_", "LLVM_", "MLIR_", "NCCL_", "NPROC", "NVIDIA_TF32_", "OMP_NUM_THREADS",
          "ONEDNN_", "PJRT_", "TF_", "TRITON_", "XLA_")
-_NOT_READ = ("TF_CLI_", "TF_CONFIG", "TF_CPP_", "TF_VAR_", "XLA_FLAGS")
+_NOT_READ = ("TF_CLI_", "TF_CONFIG", "TF_CPP_", "TF_VAR_", "TRITON_CACHE_", "XLA_FLAGS")
 _DATA_DIRECTORY = "xla_gpu_cuda_data_dir"  # only its tools count, since it may be a whole toolkit
 _TOOLS = ("bin/fatbinary", "bin/nvlink", "bin/ptxas", "lib*/libnvJitLink.so.*", "nvvm/libdevice/*.bc")
 _VERSIONS = ("cublas", "cuda_driver", "cuda_runtime", "cudnn", "cufft", "cusparse")
