@@ -3,7 +3,7 @@
 """A process that makes steps at a test's command. Answers each line with a line of JSON.
 
 step_program.py PLACE [GATE]: each build appends the name of its step to PLACE/made. With a GATE it then waits for a line from
-this FIFO: "go", "fail" or "hang".
+this FIFO: "go", "fail", "hang" or "exit".
 """
 
 import json
@@ -27,6 +27,8 @@ def build(name):
     word = pathlib.Path(GATE[0]).read_text() if GATE else "go"
     if word == "fail":
         raise Unmade(name)
+    if word == "exit":
+        sys.exit()
     if word == "hang":
         time.sleep(600)
     return f"value of {name}".encode()

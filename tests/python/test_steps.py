@@ -72,8 +72,13 @@ class Node:
 
 
 @pytest.fixture(params=[[PYTHON], [CPP], [PYTHON, CPP], [CPP, PYTHON]], ids=["python", "c++", "python-c++", "c++-python"])
-def node(directory, fake, request):
-    node = Node(directory, fake, request.param)
+def programs(request):
+    return request.param
+
+
+@pytest.fixture
+def node(directory, fake, programs):
+    node = Node(directory, fake, programs)
     yield node
     node.end()
 
@@ -131,14 +136,35 @@ def test_an_error_of_a_build_is_raised_unchanged_and_releases_all_waiting_proces
     assert [other.ask("counts")["org.example.test"]["released"] for other in others] == [1, 1]
 
 
-def test_a_killed_holder_delays_no_other_process(node):
-    holder, other = node.holder(), node.start()
-    other.tell("make", "one")
+def holder_and_waiter(node):
+    holder, waiter = node.holder(), node.start()
+    waiter.tell("make", "one")
     wait_for_waiters(node.daemon, 1)
-    holder.signal(signal.SIGKILL)
-    assert other.hear() == "value of one"
+    return holder, waiter
+
+
+def assert_makes(node, waiter):
+    assert waiter.hear() == "value of one"
     assert node.built() == ["one"] * 2
-    assert other.ask("counts")["org.example.test"]["published"] == 1
+    assert waiter.ask("counts")["org.example.test"]["published"] == 1
+
+
+@pytest.mark.parametrize("end", [lambda node, holder: node.open("exit"), lambda node, holder: holder.signal(signal.SIGKILL)],
+                         ids=["exit", "kill"])
+def test_a_holder_that_ends_delays_no_other_process(node, end):
+    holder, waiter = holder_and_waiter(node)
+    end(node, holder)
+    assert_makes(node, waiter)
+
+
+def test_a_holder_that_stops_delays_others_for_a_bounded_time(directory, make_daemon, programs):
+    strict = Node(directory, make_daemon("--lease-heartbeat", "1s").start(), programs)
+    try:
+        holder, waiter = holder_and_waiter(strict)
+        holder.signal(signal.SIGSTOP)
+        assert_makes(strict, waiter)
+    finally:
+        strict.end()
 
 
 def test_a_program_in_cpp_has_one_more_thread_while_it_makes_a_step(directory, fake):

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -42,6 +43,7 @@ struct Program {
       word = std::string(std::istreambuf_iterator<char>(file), {});
     }
     if (word == "fail") throw Unmade(name);
+    if (word == "exit") std::exit(0);
     if (word == "hang") sleep(600);
     return "value of " + name;
   }
