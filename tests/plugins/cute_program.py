@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
 """A process that compiles with CuTe DSL at a test's command, without a GPU. Answers each line with a line of JSON.
+Exits at SIGTERM.
 
 "compile FILE NUMBER [OPTIONS]": the digest of the object of the kernel in this file, or the error's name.
 "gated FILE NUMBER GATE": the same, but the compile waits for a line from this FIFO, and fails if it is "fail".
@@ -15,6 +16,7 @@ import importlib.util
 import json
 import os
 import pathlib
+import signal
 import sys
 
 answers = os.fdopen(os.dup(1), "w")
@@ -121,6 +123,7 @@ def status():
 
 
 COMMANDS = {"compile": compile, "gated": gated, "hooked": hooked, "damaged": damaged, "unpacked": unpacked, "odd": odd, "status": status}
+signal.signal(signal.SIGTERM, lambda *_: sys.exit())
 print(json.dumps("ready"), file=answers, flush=True)
 for line in sys.stdin:
     command, *given = line.split()

@@ -5,7 +5,8 @@
 Usage: flashinfer_program.py SOCKET
 
 Imports the packages once, which takes seconds, and serves each connection in a process of its own. The first line has the
-number of that process. Each further line is a command in JSON with its arguments, and the answer is a line of JSON:
+number of that process, which exits at SIGTERM. Each further line is a command in JSON with its arguments, and the answer is a
+line of JSON:
 
 "set VARIABLES": sets environment variables, with null to delete one, and the workspaces of both packages if they are named.
 "flashinfer NAME SOURCE OPTIONS", "tvm NAME SOURCE OPTIONS": the digest of the built and loaded library, or the error's name.
@@ -19,6 +20,7 @@ import importlib
 import json
 import os
 import pathlib
+import signal
 import socket
 import sys
 
@@ -117,4 +119,5 @@ def main():
             connection.close()
 
 
+signal.signal(signal.SIGTERM, lambda *_: sys.exit())
 main()

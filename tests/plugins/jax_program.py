@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
 """A process that compiles with JAX for the processor at a test's command. Answers each line with a line of JSON.
+Exits at SIGTERM.
 
 "compute FILE NUMBER [DEVICE [OPTION]]": the digest of the result of the file's function on a device, compiled with an option of
 XLA, or the error's name.
@@ -26,6 +27,7 @@ import json
 import os
 import pathlib
 import pickle
+import signal
 import sys
 import threading
 
@@ -218,6 +220,7 @@ COMMANDS = {"compute": compute, "gated": gated, "damaged": damaged, "unpacked": 
             "processors": processors, "with": with_variable, "serialized": serialized, "loaded": loaded,
             "readdressed": readdressed, "callback": callback, "partitioned": partitioned, "join": join, "sum": sum,
             "status": status}
+signal.signal(signal.SIGTERM, lambda *_: sys.exit())
 print(json.dumps("ready"), file=answers, flush=True)
 for line in sys.stdin:
     command, *given = line.split()

@@ -71,16 +71,20 @@ def test_a_compile_that_fails_raises_its_error_and_releases_waiting_processes(no
     assert changes(four[0], "compile", node.file, 5)[1] == MADE
 
 
-def test_a_killed_process_delays_no_other(node, four):
-    before, gate = node.compiled(), node.gate("killed")
-    [holder] = node.start()
-    holder.tell("gated", node.file, 6, gate)
-    wait_for(lambda: node.compiled() == before + 1, "a compile that runs")
-    four[0].tell("compile", node.file, 6)
-    wait_for_waiters(node.daemon, 1)
-    holder.signal(signal.SIGKILL)
-    assert len(four[0].hear()) == 64
-    assert changes(four[1], "compile", node.file, 6)[1] == FOUND
+def test_a_process_that_ends_or_stops_keeps_no_other_waiting(node, four):
+    before, ends = node.compiled(), {6: signal.SIGTERM, 31: signal.SIGKILL, 32: signal.SIGSTOP}
+    holders = node.start(3)
+    for number, holder, waiter in zip(ends, holders, four):
+        holder.tell("gated", node.file, number, node.gate(f"held{number}"))
+        before += 1
+        wait_for(lambda: node.compiled() == before, "a compile that runs")
+        waiter.tell("compile", node.file, number)
+    wait_for_waiters(node.daemon, 3)
+    for holder, end in zip(holders, ends.values()):
+        holder.signal(end)
+    for number, waiter in zip(ends, four):
+        assert len(waiter.hear()) == 64
+        assert changes(four[3], "compile", node.file, number)[1] == FOUND
 
 
 def test_the_directory_and_the_lines_of_a_source_do_not_matter(node, four):

@@ -33,6 +33,7 @@ exec {ninja} "$@"
 """
 KERNEL = "__global__ void scale(float* x) { x[threadIdx.x] *= FACTOR; }\n"
 CALL = 'extern "C" int __tvm_ffi_scale(void*, const void*, int, void*) { RUN; return FACTOR; }\n'
+BOTH = [("flashinfer", "flashinfer"), ("tvm", "tvm_ffi")]
 
 
 class Process(ForkedProcess):
@@ -177,26 +178,28 @@ def test_cuda_sources_of_tvm_ffi_are_built_once(node):
     assert second.changes("tvm", "cuda", source, {}) == (made, FOUND)
 
 
-def test_a_build_that_fails_raises_its_error_and_releases_waiting_processes(node):
-    gate, source = node.gate("fails"), node.source("fails", 5)
+@pytest.mark.parametrize("command, plugin", BOTH)
+def test_a_build_that_fails_raises_its_error_and_releases_waiting_processes(node, command, plugin):
+    gate, source = node.gate(f"fails_{command}"), node.source(f"fails_{command}", 5)
     processes = node.start(3)
-    one_builds(node, node.daemon, processes, gate, "flashinfer", "fails", source, {})
+    one_builds(node, node.daemon, processes, gate, command, "fails", source, {})
     gate.write_text("fail\n")
     assert processes[0].hear() == "RuntimeError"
     assert {len(process.hear()) for process in processes[1:]} == {64}
-    assert [process.counts("flashinfer")["released"] for process in processes[1:]] == [1, 1]
+    assert [process.counts(plugin)["released"] for process in processes[1:]] == [1, 1]
     processes[0].ask("set", {"GATE": None})
-    assert len(processes[0].ask("flashinfer", "fails", source, {})) == 64
+    assert len(processes[0].ask(command, "fails", source, {})) == 64
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
-def test_a_killed_or_stopped_process_delays_no_other_for_long(node, strict, number):
-    gate, source = node.gate(f"signal{number}"), node.source(f"signal{number}", 6 + number)
+@pytest.mark.parametrize("command, plugin", BOTH)
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL, signal.SIGSTOP])
+def test_a_process_that_ends_or_stops_delays_no_other_for_long(node, strict, end, command, plugin):
+    gate, source = node.gate(f"{command}{end}"), node.source(f"{command}{end}", 6)
     holder, waiter = node.start(2, CCCL_CACHE_SOCKET=strict.socket)
-    one_builds(node, strict, [holder, waiter], gate, "flashinfer", "signal", source, {})
-    holder.signal(number)
+    one_builds(node, strict, [holder, waiter], gate, command, "ends", source, {})
+    holder.signal(end)
     assert len(waiter.hear()) == 64
-    assert waiter.counts("flashinfer")["published"] == 1
+    assert waiter.counts(plugin)["published"] == 1
     holder.signal(signal.SIGKILL)
 
 

@@ -73,20 +73,20 @@ def test_a_compile_that_fails_raises_its_error_and_releases_waiting_processes(no
     assert changes(four[0], "compute", node.file, 5)[1] == MADE
 
 
-def test_a_killed_or_stopped_process_keeps_no_other_waiting(node, four):
-    before = node.compiled()
-    holders = node.start(2)
-    for number, holder, waiter in zip((6, 21), holders, four):
+def test_a_process_that_ends_or_stops_keeps_no_other_waiting(node, four):
+    before, ends = node.compiled(), {6: signal.SIGTERM, 21: signal.SIGKILL, 31: signal.SIGSTOP}
+    holders = node.start(3)
+    for number, holder, waiter in zip(ends, holders, four):
         holder.tell("gated", node.file, number, node.gate(f"held{number}"))
-        wait_for(lambda: node.compiled() == before + 1, "a compile that runs")
-        before = node.compiled()
+        before += 1
+        wait_for(lambda: node.compiled() == before, "a compile that runs")
         waiter.tell("compute", node.file, number)
-    wait_for_waiters(node.daemon, 2)
-    for holder, number in zip(holders, (signal.SIGKILL, signal.SIGSTOP)):
-        holder.signal(number)
-    for number, waiter in zip((6, 21), four):
+    wait_for_waiters(node.daemon, 3)
+    for holder, end in zip(holders, ends.values()):
+        holder.signal(end)
+    for number, waiter in zip(ends, four):
         assert len(waiter.hear()) == 64
-        assert changes(four[2], "compute", node.file, number)[1] == FOUND
+        assert changes(four[3], "compute", node.file, number)[1] == FOUND
 
 
 def test_threads_of_a_process_compile_a_function_once(node, four):

@@ -48,24 +48,25 @@ class Node(FrameworkNode):
 
 
 @pytest.fixture(scope="module")
-def six(node):
-    return node.start_each(*[{}] * 5, {"CCCL_CACHE": "0"})
+def eight(node):
+    return node.start_each(*[{}] * 7, {"CCCL_CACHE": "0"})
 
 
 @pytest.fixture(scope="module")
-def four(six):
-    return six[:4]
+def four(eight):
+    return eight[:4]
 
 
 @pytest.fixture(scope="module")
-def spare(six):
-    return six[4]
+def spare(eight):
+    """Three processes for one test, which ends them."""
+    return eight[4:7]
 
 
 @pytest.fixture(scope="module")
-def alone(six):
+def alone(eight):
     """A process without the plug-in."""
-    return six[5]
+    return eight[7]
 
 
 def test_a_kernel_is_compiled_once_by_four_processes(node, four):
@@ -115,16 +116,20 @@ def test_a_compile_that_fails_raises_its_error_and_releases_waiting_processes(no
     assert counts(four[1])["released"] == 1
 
 
-def test_a_killed_process_delays_no_other(node, four, spare):
-    before, gate = node.compiled(), node.gate("killed")
-    spare.tell("gated", gate, node.file, 8)
-    wait_for(lambda: node.compiled() == before + 1, "a compile that runs")
-    four[0].tell("compile", node.file, 8)
-    wait_for_waiters(node.daemon, 1)
-    spare.signal(signal.SIGKILL)
-    made = four[0].hear()
-    assert set(made) == FILES
-    assert changes(four[1], "compile", node.file, 8) == (made, FOUND)
+def test_a_process_that_ends_or_stops_keeps_no_other_waiting(node, four, spare):
+    before, ends = node.compiled(), {8: signal.SIGTERM, 41: signal.SIGKILL, 42: signal.SIGSTOP}
+    for number, holder, waiter in zip(ends, spare, four):
+        holder.tell("gated", node.gate(f"held{number}"), node.file, number)
+        before += 1
+        wait_for(lambda: node.compiled() == before, "a compile that runs")
+        waiter.tell("compile", node.file, number)
+    wait_for_waiters(node.daemon, 3)
+    for holder, end in zip(spare, ends.values()):
+        holder.signal(end)
+    for number, waiter in zip(ends, four):
+        made = waiter.hear()
+        assert set(made) == FILES
+        assert changes(four[3], "compile", node.file, number) == (made, FOUND)
 
 
 def test_the_directory_and_the_lines_of_a_source_do_not_matter(node, four):

@@ -77,9 +77,10 @@ def holder_and_waiter(node, daemon):
     return gate, holder, waiter
 
 
-def test_a_process_that_is_killed_while_it_compiles_delays_no_other(node, fake):
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])
+def test_a_process_that_ends_while_it_compiles_delays_no_other(node, fake, end):
     _, holder, waiter = holder_and_waiter(node, fake)
-    holder.signal(signal.SIGKILL)
+    holder.signal(end)
     assert len(waiter.hear()) == 64
     assert counts(waiter)["published"] == 1
 

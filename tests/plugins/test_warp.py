@@ -106,14 +106,15 @@ def test_a_compile_that_fails_raises_its_error_and_releases_waiting_processes(no
     assert changes(four[0], "compile", file)[1] == MADE
 
 
-def test_a_killed_process_delays_no_other(node, four):
-    file, before, gate = node.kernels(7), node.compiled(), node.gate("killed")
+@pytest.mark.parametrize("number, end", [(7, signal.SIGTERM), (18, signal.SIGKILL)])
+def test_a_process_that_ends_delays_no_other(node, four, number, end):
+    file, before, gate = node.kernels(number), node.compiled(), node.gate(f"ends{number}")
     [holder] = node.start()
     holder.tell("gated", file, gate)
     wait_for(lambda: node.compiled() == before + 1, "a compile that runs")
     four[0].tell("compile", file)
     wait_for_waiters(node.daemon, 1)
-    holder.signal(signal.SIGKILL)
+    holder.signal(end)
     assert len(four[0].hear()) == 64
     assert changes(four[1], "compile", file)[1] == FOUND
 

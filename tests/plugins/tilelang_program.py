@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
 """A process that compiles with TileLang at a test's command, without a GPU. Answers each line with a line of JSON.
+Exits at SIGTERM.
 
 "compile FILE NUMBER [NAME=VALUE...]": compiles the kernel of this number in this file, and answers with the digests of the
 files in TileLang's directory, or the error's name. A NAME with a dot is an option of TileLang's passes, "flag" is a flag of
@@ -25,6 +26,7 @@ import os
 import pathlib
 import runpy
 import shutil
+import signal
 import sys
 
 answers = os.fdopen(os.dup(1), "w")
@@ -136,6 +138,7 @@ def status():
 
 COMMANDS = {"compile": compile, "gated": gated, "damaged": damaged, "unpacked": unpacked, "rewritten": rewritten,
             "forget": forget, "run": run, "set": set_variable, "status": status}
+signal.signal(signal.SIGTERM, lambda *_: os._exit(0))  # an error would be that of the compile
 print(json.dumps("ready"), file=answers, flush=True)
 for line in sys.stdin:
     command, *given = line.split()

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
 """A process that compiles with Triton at a test's command, without a GPU. Answers each line with a line of JSON.
+Exits at SIGTERM.
 
 "compile NUMBER [OPTIONS]": the digest of the kernel's binary, or the error's name. "forked NUMBER": the same from a child.
 "threads NUMBER...": the digests, from as many threads. "status": the counts of the plug-in.
@@ -10,6 +11,7 @@ import concurrent.futures
 import hashlib
 import json
 import os
+import signal
 import sys
 
 import triton
@@ -67,6 +69,7 @@ def answer(command, *arguments):
 
 answers = os.fdopen(os.dup(1), "w")
 os.dup2(2, 1)  # Triton prints the compiler's messages there
+signal.signal(signal.SIGTERM, lambda *_: os._exit(0))  # an error would be that of the compile
 print(json.dumps("ready"), file=answers, flush=True)
 for line in sys.stdin:
     print(json.dumps(answer(*line.split())), file=answers, flush=True)

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
 """A process that compiles with Warp at a test's command, without a GPU. Answers each line with a line of JSON.
+Exits at SIGTERM.
 
 "compile FILE [NAME=VALUE...]": the digest of the cubin of the kernels in this file, or the error. The names are module
 options, and "arch", "ptx", "include" (a directory, with the header "factor.h" that the compile then includes; "MACRO": the
@@ -21,6 +22,7 @@ import inspect
 import json
 import os
 import pathlib
+import signal
 import sys
 import tempfile
 
@@ -149,6 +151,7 @@ def status():
 
 COMMANDS = {"compile": compile, "build": build, "key": key, "gated": gated, "damaged": damaged, "set": set_variable,
             "config": config, "chdir": chdir, "install": install, "status": status}
+signal.signal(signal.SIGTERM, lambda *_: sys.exit())
 print(json.dumps("ready"), file=answers, flush=True)
 for line in sys.stdin:
     command, *given = line.split()
