@@ -139,7 +139,7 @@ std::optional<RedisReply> DepositWriter::Answer(
   });
   if (!sent) return std::nullopt;
   const MutexLock lock(mutex_);
-  changed_.WaitFor(mutex_, options_.patience,
+  changed_.WaitFor(mutex_, options_.chunk_patience,
                    [&]() REQUIRES(mutex_) { return stopped_ || arrived->has_value(); });
   return arrived->has_value() ? std::move(**arrived) : std::nullopt;
 }

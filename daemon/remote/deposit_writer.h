@@ -33,8 +33,9 @@ class DepositWriter {
   struct Options {
     uint64_t entry_limit = 0;          ///< in bytes, of one entry as it is sent
     std::chrono::seconds lifetime{0};  ///< a deposit expires after this time
-    /// A chunk that is not answered in this time ends the write of its deposit.
-    std::chrono::milliseconds patience{0};
+    /// A chunk that is not answered in this time ends the write of its deposit. A look that is not
+    /// answered in this time finds nothing that can't be verified.
+    std::chrono::milliseconds chunk_patience{0};
   };
   struct Deposit {
     EntryName name;     ///< if it is that of a list of chunks, the deposit is written in chunks

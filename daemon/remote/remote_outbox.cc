@@ -26,7 +26,7 @@ RemoteOutbox::RemoteOutbox(const Options& options, const SigningKey* key, Remote
       statistics_(statistics),
       deposits_({.entry_limit = options.entry_limit,
                  .lifetime = options.lifetime,
-                 .patience = options.chunk_patience},
+                 .chunk_patience = options.chunk_patience},
                 key, entries, servers),
       thread_([this] { Run(); }) {}
 

@@ -40,8 +40,10 @@ struct Scene {
   RemoteEntries entries{{.prefix = "", .entry_limit = kEntryLimit, .lifetime = 3600s},
                         std::make_shared<const TrustList>(std::set{key.public_key()}),
                         servers};
-  DepositWriter writer{
-      {.entry_limit = kEntryLimit, .lifetime = 3600s, .patience = 60s}, &key, entries, servers};
+  DepositWriter writer{{.entry_limit = kEntryLimit, .lifetime = 3600s, .chunk_patience = 60s},
+                       &key,
+                       entries,
+                       servers};
   RedisServers servers{Options(), {}};
   FakeConnection peer = redis.Accept();
 
