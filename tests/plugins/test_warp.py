@@ -252,6 +252,20 @@ def test_a_header_that_changes_in_a_running_process_leaves_its_compiles_to_the_p
         process.end()
 
 
+def test_a_header_may_not_change_after_a_compile_that_was_left_to_the_package_either(node):
+    include = node.include("refused", {"second.h": "#define FACTOR 1\n"})
+    file, given = node.source(28, text='#include "second.h"'), f'extra_include_dirs=["{include}"]'
+    text = file.read_text()
+    file.write_text(f"{text}// __TIME__\n")
+    [process] = node.start()
+    old, outcome = changes(process, "build", file, given)
+    assert len(old) == 64 and outcome == {}
+    file.write_text(text)
+    (include / "second.h").write_text("#define FACTOR 2\n")
+    assert changes(process, "build", file, given) == (old, {})
+    process.end()
+
+
 def test_headers_that_may_have_changed_before_install_leave_compiles_to_the_package(node, four):
     include = node.include("before", {"second.h": "#define FACTOR 1\n"})
     file, given = node.source(26, text='#include "second.h"'), f'extra_include_dirs=["{include}"]'

@@ -52,14 +52,14 @@ compiled_before = threading.Event()
 def read_headers(source: bytes, directories: Sequence[str], precompiled: bool) -> Headers:
     """Returns the headers of a source. The first of the directories is Warp's own. Raises Refused."""
     found: dict[str, Optional[str]] = {}
-    located = False
+    located, refusal = False, ""
     unread = [("the source", _read(source), [os.getcwd()])]
     while unread:
         origin, text, beside = unread.pop()
         if not text.plain:
-            raise Refused(f"{origin} does not name its headers plainly")
-        if text.timed:
-            raise Refused(f"{origin} uses the time of the compile")
+            refusal = f"{origin} does not name its headers plainly"
+        elif text.timed:
+            refusal = f"{origin} uses the time of the compile"
         located = located or text.located and not origin.startswith(f"{directories[0]}/")
         for name in text.headers:
             for directory in (*beside, *directories):
@@ -72,6 +72,8 @@ def read_headers(source: bytes, directories: Sequence[str], precompiled: bool) -
                         unread.append((path, _read_header(header), links))
     changed = [path for path, digest in found.items() if _precompiled.setdefault(path, digest) != digest]
     _precompiled.update(dict.fromkeys(changed, "changed"))  # for good, even if the earlier contents come back
+    if refusal:  # not before, since NVRTC precompiles the headers of such a compile too
+        raise Refused(refusal)
     if precompiled and compiled_before.is_set():
         for path, digest in found.items():
             if digest and not path.startswith(f"{directories[0]}/"):
