@@ -31,7 +31,8 @@ class ChunkFetches {
     std::function<void(std::optional<std::string>)> done;
   };
 
-  /// `patience` is the longest wait for one chunk. `link` and `statistics` must outlive the object.
+  /// `patience` is the longest wait for one chunk. `statistics` must outlive the object, and `link`
+  /// must be destroyed before it.
   ChunkFetches(RedisServers& link, std::chrono::milliseconds patience, Statistics& statistics)
       : link_(link), patience_(patience), statistics_(statistics) {}
 

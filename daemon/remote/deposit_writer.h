@@ -43,7 +43,7 @@ class DepositWriter {
     std::string token;  ///< of the lease under which it was made; empty: this node held none
   };
 
-  /// The objects must outlive this one.
+  /// The other objects must outlive this one, but for `servers`, which must be destroyed before it.
   DepositWriter(const Options& options, const SigningKey* key, RemoteEntries& entries,
                 RedisServers& servers)
       : options_(options), key_(key), entries_(entries), servers_(servers) {}

@@ -47,7 +47,7 @@ class RemoteEntries {
     std::chrono::seconds lifetime{0};  ///< an entry that was signed longer ago is refused
   };
 
-  /// `servers` must outlive the object.
+  /// `servers` is used by Fetch() only.
   RemoteEntries(Options options, std::shared_ptr<const TrustList> trusted, RedisServers& servers)
       : options_(std::move(options)), servers_(servers), trusted_(std::move(trusted)) {}
 

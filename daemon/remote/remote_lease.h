@@ -48,10 +48,9 @@ class LeaseWatch {
   };
 
   /// Returns the lease in `value`, which is not trusted. None if it is empty, because there is no
-  /// lease, or if no node writes such a value. A
-  /// lease on a deposit counts only if a trusted node has signed it, and renews it, because a node
-  /// may wait for it for minutes. A lease on a compile is not signed, because the wait is short.
-  /// `lease` is the duration of a lease without renewal.
+  /// lease, or if no node writes such a value. A lease on a deposit counts only if a trusted node
+  /// has signed it, and renews it, because a node may wait for it for minutes. A lease on a compile
+  /// is not signed, because the wait is short. `lease` is the duration of a lease without renewal.
   [[nodiscard]] std::optional<Lease> Read(const Cluster::Question& question, std::string_view value,
                                           const TrustList& trusted,
                                           std::chrono::milliseconds lease);

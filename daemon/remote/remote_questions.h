@@ -49,7 +49,7 @@ class RemoteQuestions {
     bool has_chunks = false;  ///< whether a deposit may be above the limit of one entry
   };
 
-  /// The objects must outlive this one.
+  /// The other objects must outlive this one, but for `link`, which must be destroyed before it.
   RemoteQuestions(const Options& options, RemoteEntries& entries, RedisServers& link,
                   RemoteOutbox& outbox, Statistics& statistics);
 

@@ -41,11 +41,11 @@ def counts() -> dict[str, dict[str, Any]]:
     """Returns the counts of this process by namespace.
 
     ``hits`` (values that were found), ``made`` (values that this process made), ``published`` (of these, those that the
-    daemon has accepted), ``released`` (steps that another process failed to make while this process waited, and steps inside a build for which
-    the user may hold no further lease), ``failed``
-    (builds that raised an error), ``expired`` (steps that took longer than `hold`); ``hit_bytes``, ``made_bytes``;
-    ``waited_seconds`` (for answers of the daemon and of other threads, thus for other processes too) and
-    ``saved_seconds`` (that the builds of the hits took, less the wait for them); ``errors``: counts by reason.
+    daemon has accepted), ``released`` (steps that another process failed to make while this process waited, and steps
+    inside a build for which the user may hold no further lease), ``failed`` (builds that raised an error), ``expired``
+    (steps that took longer than `hold`); ``hit_bytes``, ``made_bytes``; ``waited_seconds`` (for answers of the daemon and
+    of other threads, thus for other processes too) and ``saved_seconds`` (that the builds of the hits took, less the wait
+    for them); ``errors``: counts by reason.
     ``not_cached`` has the reasons of adapters.
     """
     return {namespace: report.snapshot() for namespace, report in list(_reports.items())}
