@@ -4,6 +4,7 @@
 
 import ast
 import base64
+import functools
 import importlib
 import os
 import pathlib
@@ -112,6 +113,43 @@ def test_a_process_compiles_no_header_and_no_test_of_the_processor_for_a_library
     finder.ask("uninstall")
     finder.ask("infer", node.file, 41)
     assert node.ran()[before:] == ["header", "library"]
+
+
+def test_a_postponed_header_is_made_under_the_name_of_what_its_files_are_then():
+    headers, made, name = _libraries.PostponedHeaders(), [], "first"
+    compile = headers.skip(lambda lock_path, cpp_builders: made.append(cpp_builders[0].get_target_file_path()))
+
+    @functools.lru_cache
+    def precompile(header):
+        compile("lock", (types.SimpleNamespace(get_target_file_path=lambda: f"{name}.gch"),))
+        return name
+
+    postponed = headers.postpone(precompile)
+    assert postponed("cpp_prefix.h") == "first" and made == []
+    name = "second"
+    assert postponed("cpp_prefix.h") == "first" and not headers.make("first") and made == ["second.gch"]
+    name = "first"
+    assert headers.make("first") and headers.make("first") and headers.make(None)
+    assert made == ["second.gch", "first.gch"]
+
+
+def test_a_library_whose_postponed_header_has_changed_is_not_shared(monkeypatch, tmp_path, node):
+    monkeypatch.setenv("CCCL_CACHE_SOCKET", node.daemon.socket)
+    hooks, compiled = TorchHooks("header", Settings(wait=PATIENCE), report_of("header")), []
+    source = tmp_path / "source.cpp"
+    source.write_text("")
+    builder = builder_of(source, "", "header.h")
+    builder._preprocessing = builder._precompiling = False
+
+    def compile(builder):
+        compiled.append(changed)
+        source.with_suffix(".so").write_bytes(b"library")
+
+    build = hooks._stepping(compile)
+    for changed in (True, False, True):
+        monkeypatch.setattr(hooks._headers, "make", lambda header: not changed)
+        build(builder)
+    assert compiled == [True, False]
 
 
 def test_a_compile_that_fails_raises_its_error_and_releases_waiting_processes(node, four):

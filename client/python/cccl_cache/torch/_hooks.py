@@ -58,7 +58,8 @@ class TorchHooks:
         self._replace(builder.CppBuilder, "build", self._stepping)
         forget = getattr(code._precompile_header, "cache_clear", lambda: None)
         self._patches.afterwards(forget)  # torch takes postponed headers for made
-        self._replace(code, "_worker_compile_cpp", self._headers.postpone)
+        self._replace(code, "_precompile_header", self._headers.postpone)
+        self._replace(code, "_worker_compile_cpp", self._headers.skip)
 
     def detach(self) -> None:
         """Undoes the changes."""
@@ -129,16 +130,18 @@ class TorchHooks:
             return False
 
     def _stepping(self, original: Callable[..., None]) -> Callable[..., None]:
-        def compile(builder: Any) -> None:
-            self._headers.make(builder._build_option.precompiled_header)
+        def compile(builder: Any) -> Optional[bool]:
+            described = self._headers.make(builder._build_option.precompiled_header)
             original(builder)
+            return described
 
         @functools.wraps(original)
         def build(builder: Any) -> None:
             if builder._preprocessing or builder._precompiling:  # of a header, whose result names this directory
                 return original(builder)
             self._libraries.run("library", lambda: _libraries.fields_of(builder), lambda: compile(builder),
-                                lambda _: _libraries.read(builder), lambda value: _libraries.write(builder, value))
+                                lambda described: _libraries.read(builder) if described else None,
+                                lambda value: _libraries.write(builder, value))
 
         return build
 

@@ -12,6 +12,7 @@ import re
 import shlex
 import subprocess
 import tempfile
+import threading
 from typing import Any, Callable, Iterable, Optional
 
 from .._plugin.canonical import Refused
@@ -30,27 +31,47 @@ class PostponedHeaders:
     """
 
     def __init__(self) -> None:
-        self._makers: dict[Optional[str], Callable[[], None]] = {}
+        self._makers: dict[str, Callable[[], str]] = {}
+        self._postponed: set[str] = set()
+        self._here = threading.local()  # `postpones`: whether this thread asks for a header
 
-    def postpone(self, original: Callable[..., None]) -> Callable[..., None]:
-        """Returns `_worker_compile_cpp`, which locks a file and runs compilers, without the runs that precompile."""
+    def postpone(self, original: Callable[..., str]) -> Callable[..., str]:
+        """Returns `_precompile_header`, which names a header by its preprocessed text and makes it, without the latter."""
+        uncached = getattr(original, "__wrapped__", original)
+
+        @functools.wraps(original)
+        def _precompile_header(*given: Any, **named: Any) -> str:
+            self._here.postpones = True
+            try:
+                header = original(*given, **named)
+            finally:
+                self._here.postpones = False
+            self._makers[header] = functools.partial(uncached, *given, **named)
+            return header
+
+        return _precompile_header
+
+    def skip(self, original: Callable[..., None]) -> Callable[..., None]:
+        """Returns `_worker_compile_cpp`, which locks a file and runs compilers, but not for a header that is postponed."""
 
         @functools.wraps(original)
         def _worker_compile_cpp(lock_path: str, cpp_builders: Any) -> None:
-            if len(cpp_builders) == 1 and cpp_builders[0]._precompiling:
-                header = os.path.splitext(cpp_builders[0].get_target_file_path())[0]
-                self._makers[header] = functools.partial(original, lock_path, cpp_builders)
+            if getattr(self._here, "postpones", False):
+                self._postponed.update(os.path.splitext(builder.get_target_file_path())[0] for builder in cpp_builders)
             else:
                 original(lock_path, cpp_builders)
 
         return _worker_compile_cpp
 
-    def make(self, header: Optional[str]) -> None:
-        """Makes a header if it was postponed."""
-        maker = self._makers.get(header)
-        if maker is not None:
-            maker()
-            self._makers.pop(header, None)  # not before, so that other threads wait for the lock
+    def make(self, header: Optional[str]) -> bool:
+        """Makes a header if it was postponed. Returns False if it would be another one now, since its files have changed: a
+        library that is compiled with it is not the one that the header's name stands for."""
+        if header is None or header not in self._postponed:
+            return True
+        if self._makers[header]() != header:
+            return False
+        self._postponed.discard(header)  # not before, so that other threads wait for the lock
+        return True
 
 
 def fields_of(builder: Any) -> dict[str, Any]:
