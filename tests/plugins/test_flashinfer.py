@@ -338,8 +338,9 @@ def test_a_variable_with_such_an_option_too(tmp_path, monkeypatch, name, value):
 
 
 @pytest.mark.parametrize("text", [
-    'asm(".incbin \\"data\\"");', '#define H "h.h"\n#include H', '#if __has_include("h.h")\n#endif', "#embed <data>"])
-def test_a_source_that_depends_on_files_that_it_does_not_name_is_left_to_the_package(tmp_path, text):
+    'asm(".incbin \\"data\\"");', '#define H "h.h"\n#include H', '#if __has_include("h.h")\n#endif', "#embed <data>",
+    "const char* made = __TIME__;"])
+def test_a_source_that_depends_on_the_time_or_on_files_that_it_does_not_name_is_left_to_the_package(tmp_path, text):
     (tmp_path / "module.cc").write_text(text)
     with pytest.raises(Refused, match="a source that"):
         inputs_of(tmp_path, str(tmp_path / "module.cc"))

@@ -233,9 +233,10 @@ def test_a_variable_of_nvcc_with_a_flag_that_may_name_a_file_is_left_to_tilelang
 
 
 @pytest.mark.parametrize("code, reason", [
-    ("T.import_source('#include \"/tmp/own.h\"')", "a header by its path"), ("", None)])
-def test_code_that_includes_a_header_by_its_path_is_left_to_tilelang(node, four, code, reason):
-    file = node.file_with(f"including{bool(code)}", ("            for i", f"            {code or 'pass'}\n            for i"))
+    ("T.import_source('#include \"/tmp/own.h\"')", "a header by its path"),
+    ("T.import_source('constexpr char made[] = __TIME__;')", "code that uses the time of the compile"), ("", None)])
+def test_code_that_includes_a_header_by_its_path_or_uses_the_time_is_left_to_tilelang(node, four, code, reason):
+    file = node.file_with(f"including{len(code)}", ("            for i", f"            {code or 'pass'}\n            for i"))
     before = four[0].ask("status")["not_cached"]
     four[0].ask("compile", file, 20)
     assert set(four[0].ask("status")["not_cached"]) - set(before) == ({reason} if reason else set())

@@ -57,9 +57,9 @@ _INCLUDE = re.compile(
     r"(-I|-isystem=?|-iquote|-idirafter|--include-path[= ]?|--system-include[= ]?|-Xcompiler=-I)(.*)", re.DOTALL)
 _HOST = re.compile(r"(-ccbin|--compiler-bindir)(=.*)?")
 _BESIDE = re.compile(rb'^[ \t]*#[ \t]*(?:include|include_next|import)[ \t]*"([^"\n]+)"', re.MULTILINE)
-# What makes a text's result depend on a file that neither its includes nor ninja name.
+# What makes a text's result depend on the time, or on a file that neither its includes nor ninja name.
 _UNNAMED = re.compile(
-    rb"\.incbin|__has_(include|embed)|^[ \t]*#[ \t]*((include|include_next|import)[ \t]+[A-Za-z_]|embed\b)", re.MULTILINE)
+    rb"__(DATE|TIME|TIMESTAMP)__|\.incbin|__has_(include|embed)|^[ \t]*#[ \t]*((include|include_next|import)[ \t]+[A-Za-z_]|embed\b)", re.MULTILINE)
 _BINARY = (b"\x7fELF", b"!<arch>\n")
 _LINKED = re.compile(r".+\.(a|so)(\.[\d.]+)?", re.DOTALL)
 _PLAIN = {"cp", "ld"}  # programs that read no files but those that their command names
@@ -189,7 +189,7 @@ class Inputs:
             return
         names = _BESIDE.findall(text)
         if _UNNAMED.search(text) or (names and os.path.islink(source)):  # a compiler looks beside the link
-            raise Refused("a source that is a link, or whose result depends on files that it does not name")
+            raise Refused("a source that is a link, or whose result depends on the time or on files that it does not name")
         for name in map(os.fsdecode, names):
             path = os.path.join(os.path.dirname(source), name)
             real = os.path.realpath(path)

@@ -33,6 +33,7 @@ _FLAGS = "tl.device_compile_flags"
 _PLAIN_FLAG = re.compile(
     r"-[DU]\w+(=[^/@]*)?|-O[0-3]|-w|-(Xptxas|-ptxas-options)=[^/@]*|--?(std|fmad|ftz|prec-div|prec-sqrt|maxrregcount)=[\w+]+|"
     r"--?(use_fast_math|expt-relaxed-constexpr|expt-extended-lambda|extra-device-vectorization)|-lineinfo|--generate-line-info")
+_TIMED = re.compile(r"__(DATE|TIME|TIMESTAMP)__")
 _FAR_INCLUDE = re.compile(r"#\s*(include(_next)?|embed)\b(?!\s*\\*[\"<](?!/)(?![^\">]*\.\./)[\w./+-]+\\*[\">])")
 # Variables of TileLang and TVM that do not decide a compile, or are in TileLang's key.
 _UNKEYED = re.compile(
@@ -122,8 +123,11 @@ def _refuse_others(request: Request, packages: Packages) -> None:
     if (env.get_pass_diff_mode() or env.get_lower_trace_mode() or env.is_pass_profile_enabled()
             or not env.should_cleanup_temp_files() or current_compile_pass_instrumentation() is not None):
         raise Refused("records of the compile are wanted")
-    if _FAR_INCLUDE.search(request.function.script(show_meta=True)):
+    code = request.function.script(show_meta=True)
+    if _FAR_INCLUDE.search(code):
         raise Refused("a header by its path")
+    if _TIMED.search(code):
+        raise Refused("code that uses the time of the compile")
 
 
 def _flags(request: Request) -> Description:
