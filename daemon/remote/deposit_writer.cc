@@ -73,15 +73,17 @@ void DepositWriter::Write(const Deposit& deposit, const std::function<void()>& b
 
 DepositWriter::Junk DepositWriter::FindJunk(const Deposit& deposit, const Keys& keys) {
   const LeaseName& lease = keys.lease;
-  auto held = TextOf(Answer([&](RedisServers::Then then) {
+  const auto reply = Answer([&](RedisServers::Then then) {
     return servers_.Send(lease.place,
                          {"GETRANGE", lease.name, "0", fmt::to_string(kMaxLeaseBytes - 1)},
                          std::move(then));
-  }));
+  });
+  if (!reply) return {};
+  // A value of another type gives no text. It counts as no lease anyway.
+  std::string held = TextOf(reply).value_or("");
   const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
-  if (!held) return {};
-  if (OpenLease(deposit.name.key, *held, *entries_.trusted(), now)) held->clear();
-  return {.lease = *std::move(held),
+  if (OpenLease(deposit.name.key, held, *entries_.trusted(), now)) held.clear();
+  return {.lease = std::move(held),
           .written = JunkAt(deposit.name),
           .other = JunkAt(OtherForm(deposit.name))};
 }

@@ -78,10 +78,7 @@ NamespaceSteps::Answer NamespaceSteps::Ask(const std::string& digest, Wish wish)
     auto acquired = DepositCalls(channel_).Acquire(
         question, wish.briefly || hung_ ? std::min(options_.wait, kBriefly) : options_.wait);
     if (!acquired.ok()) {
-      const cccl_cache_status status = acquired.error().status;
-      CountError(status);
-      const bool silent = status == CCCL_CACHE_DEADLINE || status == CCCL_CACHE_UNAVAILABLE;
-      if (silent && !wish.briefly) hung_ = true;
+      CountError(acquired.error().status, wish.briefly);
       return {};
     }
     hung_ = false;
@@ -102,7 +99,7 @@ NamespaceSteps::Answer NamespaceSteps::Ask(const std::string& digest, Wish wish)
 
 bool NamespaceSteps::Remove(const std::string& key) {
   const auto removed = DepositCalls(channel_).Remove(key, Deadline::After(kBriefly));
-  if (!removed.ok()) CountError(removed.error().status);
+  if (!removed.ok()) CountError(removed.error().status, true);
   return removed.ok() && *removed;
 }
 
@@ -133,7 +130,9 @@ void NamespaceSteps::Count(const Value& value, Clock::time_point began) {
   counts_.saved_us += static_cast<uint64_t>((value->took() - waited).count());
 }
 
-void NamespaceSteps::CountError(cccl_cache_status status) {
+void NamespaceSteps::CountError(cccl_cache_status status, bool briefly) {
+  const bool silent = status == CCCL_CACHE_DEADLINE || status == CCCL_CACHE_UNAVAILABLE;
+  if (silent && !briefly) hung_ = true;
   ++counts_.errors;
   counts_.last_error = status;
 }

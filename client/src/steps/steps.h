@@ -85,12 +85,14 @@ class NamespaceSteps : public std::enable_shared_from_this<NamespaceSteps> {
   void Publish(std::unique_ptr<HeldLease> lease, const std::string& digest, const StepValue& value);
   /// Counts a look-up that began at this time.
   void Count(const Value& value, Clock::time_point began);
-  void CountError(cccl_cache_status status);
+  /// After a daemon that did not answer in time, the next waits are short. `briefly` says that this
+  /// one was short too.
+  void CountError(cccl_cache_status status, bool briefly = false);
 
   const Options options_;
   const Expected<std::optional<uint32_t>> gid_;
   Channel channel_;
-  std::atomic<bool> hung_{false};  ///< whether the last wait for the daemon was in vain
+  std::atomic<bool> hung_{false};  ///< whether the daemon last did not answer in time
   Counts counts_;
 };
 

@@ -46,9 +46,10 @@ struct Node {
   std::atomic<int> failed{0};
   std::atomic<int> abandoned{0};
   std::atomic<int> removed{0};
-  std::atomic<uint32_t> wait_ms{0};       ///< of the last caller
-  std::atomic<int> released_at_limit{0};  ///< callers that wait for no lease of their user's
-  std::atomic<bool> late{false};          ///< whether all waits end in vain
+  std::atomic<uint32_t> wait_ms{0};         ///< of the last caller
+  std::atomic<int> released_at_limit{0};    ///< callers that wait for no lease of their user's
+  std::atomic<bool> late{false};            ///< whether all waits end in vain
+  std::atomic<bool> publishes_late{false};  ///< whether all publications end in vain
   std::atomic<bool> keeps_damaged{false};
   cccl_cache::daemon::TemporaryDirectory directory;
   StandInDaemon daemon{directory / "socket", Answers()};
@@ -71,9 +72,10 @@ struct Node {
         return grpc::Status::OK;
       }
       ++leases;
-      Lend(key, stream);
+      const bool in_time = Lend(key, stream);
       --leases;
-      return grpc::Status::OK;
+      return in_time ? grpc::Status::OK
+                     : grpc::Status(grpc::StatusCode::DEADLINE_EXCEEDED, "not in time");
     };
     answers.remove_deposit = [this](const v1::RemoveDepositRequest& request,
                                     v1::RemoveDepositReply* reply) {
@@ -100,7 +102,8 @@ struct Node {
     return true;
   }
 
-  void Lend(const std::string& key, Stream* stream) {
+  /// Returns whether the end of the lease was answered.
+  bool Lend(const std::string& key, Stream* stream) {
     v1::AcquireReply lease;
     lease.mutable_lease()->set_key(key);
     lease.mutable_lease()->set_heartbeat_ms(60'000);
@@ -110,15 +113,17 @@ struct Node {
     while (stream->Read(&request)) {
       contents += request.contents();
       if (request.has_abandonment()) ++(request.abandonment().failed() ? failed : abandoned);
-      if (request.has_abandonment()) return;
+      if (request.has_abandonment()) return true;
       if (!request.has_publication()) continue;
+      if (publishes_late) return false;
       const std::lock_guard lock(mutex);
       deposits[key] = contents;
       v1::AcquireReply published;
       published.mutable_published();
       stream->Write(published);
-      return;
+      return true;
     }
+    return true;
   }
 
   Steps Opened(StepsOptions options = {}) {
@@ -358,6 +363,16 @@ TEST_CASE("after a wait in vain, waits are short until the daemon answers") {
   CHECK((node.wait_ms <= 1000 && steps.counts().published == 1));
   steps.Make(kFields, Forbidden);
   CHECK(node.wait_ms > 1000);
+}
+
+TEST_CASE("after a publication in vain, the next wait is short") {
+  Node node;
+  Steps steps = node.Opened({.wait = 10s});
+  node.publishes_late = true;
+  CHECK(steps.Make(kFields, [] { return "made"; }).value() == "made");
+  CHECK((node.wait_ms > 1000 && steps.counts().last_error == CCCL_CACHE_DEADLINE));
+  steps.Make(kFields, [] { return "made"; });
+  CHECK(node.wait_ms <= 1000);
 }
 
 TEST_CASE("a hit saves the time of its build, less the wait for it") {
