@@ -40,7 +40,8 @@ ARGUMENTS = {  # each a run; the products of the default sizes take long to chec
     "cute/hopper/kernel/grouped_gemm/grouped_gemm.py": (
         "--num_groups=2 --problem_sizes_mnkl=(512,256,512,1),(256,512,256,1) --cluster_shape_mn=2,1",),
     "cute/hopper/kernel/attention/fmha.py": ("", "--is_persistent", "--is_causal"),
-    "cute/ampere/kernel/attention/flash_attention_v2.py": ("--seqlen_q=1024 --seqlen_k=1024", "--seqlen_q=512 --seqlen_k=512 --is_causal"),
+    "cute/ampere/kernel/attention/flash_attention_v2.py": (
+        "--seqlen_q=1024 --seqlen_k=1024", "--seqlen_q=512 --seqlen_k=512 --is_causal"),
 }
 
 
@@ -103,15 +104,19 @@ def main():
         outcomes[name] = run_all(given, name, chosen)
         passed = sum(outcome[1] for outcome in outcomes[name])
         made, found = (sum(outcome[2].get(count, 0) for outcome in outcomes[name]) for count in ("made", "hits"))
-        print(f"{name}: {passed} of {len(chosen)} passed in {time.monotonic() - began:.0f} s, {made} made, {found} found", flush=True)
+        seconds = time.monotonic() - began
+        print(f"{name}: {passed} of {len(chosen)} passed in {seconds:.0f} s, {made} made, {found} found", flush=True)
     for (file, arguments), alone, first, again in zip(chosen, *outcomes.values()):
-        told = ", ".join(f"{seconds:.1f} s" + (f" ({status.get('made')} made, {status.get('hits')} found)" if status.get("on") else "")
-                         for seconds, _, status, _ in (alone, first, again))
+        told = ", ".join(
+            f"{seconds:.1f} s" + (f" ({status.get('made')} made, {status.get('hits')} found)" if status.get("on") else "")
+            for seconds, _, status, _ in (alone, first, again))
         reasons = {**first[2].get("not_cached", {}), **first[2].get("errors", {}), **again[2].get("errors", {})}
-        wrong = alone[1] and not all(passed and status.get("on") and not status["errors"] for _, passed, status, _ in (first, again))
+        wrong = alone[1] and not all(
+            passed and status.get("on") and not status["errors"] for _, passed, status, _ in (first, again))
         wrong |= alone[1] and again[2].get("made", 0) > 0
         failed += wrong
-        print(f"{file} {arguments}: {told if alone[1] else 'fails alone'}{f'; {reasons}' if reasons else ''}{': FAILED' if wrong else ''}")
+        told = told if alone[1] else "fails alone"
+        print(f"{file} {arguments}: {told}{f'; {reasons}' if reasons else ''}{': FAILED' if wrong else ''}")
         if wrong or not alone[1]:
             print("    " + "\n    ".join((alone if not alone[1] else again if first[1] else first)[3].splitlines()[-4:]))
     return 1 if failed or not any(outcome[1] for outcome in outcomes["alone"]) else 0

@@ -16,7 +16,7 @@ import shutil
 from typing import Any, Iterator, Optional
 
 from .._plugin.canonical import Description, Refused
-from .._plugin.compilers import compiler, library_file, variables
+from .._plugin.compilers import compiler, library_file, uses_time, variables
 from .._plugin.file_digests import contents_digest, file_digest
 from .commands import Command, Commands, files_read
 
@@ -57,9 +57,9 @@ _INCLUDE = re.compile(
     r"(-I|-isystem=?|-iquote|-idirafter|--include-path[= ]?|--system-include[= ]?|-Xcompiler=-I)(.*)", re.DOTALL)
 _HOST = re.compile(r"(-ccbin|--compiler-bindir)(=.*)?")
 _BESIDE = re.compile(rb'^[ \t]*#[ \t]*(?:include|include_next|import)[ \t]*"([^"\n]+)"', re.MULTILINE)
-# What makes a text's result depend on the time, or on a file that neither its includes nor ninja name.
+# What makes a text's result depend on a file that neither its includes nor ninja name.
 _UNNAMED = re.compile(
-    rb"__(DATE|TIME|TIMESTAMP)__|\.incbin|__has_(include|embed)|^[ \t]*#[ \t]*((include|include_next|import)[ \t]+[A-Za-z_]|embed\b)", re.MULTILINE)
+    rb"\.incbin|__has_(include|embed)|^[ \t]*#[ \t]*((include|include_next|import)[ \t]+[A-Za-z_]|embed\b)", re.MULTILINE)
 _BINARY = (b"\x7fELF", b"!<arch>\n")
 _LINKED = re.compile(r".+\.(a|so)(\.[\d.]+)?", re.DOTALL)
 _PLAIN = {"cp", "ld"}  # programs that read no files but those that their command names
@@ -188,7 +188,7 @@ class Inputs:
         if text.startswith(_BINARY):
             return
         names = _BESIDE.findall(text)
-        if _UNNAMED.search(text) or (names and os.path.islink(source)):  # a compiler looks beside the link
+        if uses_time(text) or _UNNAMED.search(text) or (names and os.path.islink(source)):  # a compiler looks beside the link
             raise Refused("a source that is a link, or whose result depends on the time or on files that it does not name")
         for name in map(os.fsdecode, names):
             path = os.path.join(os.path.dirname(source), name)

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""The files of nvcc and of host compilers, the directories that they search unasked, and the variables that they read."""
+"""The files of nvcc and of host compilers, the directories that they search unasked, the variables that they read, and the
+macros that differ from compile to compile."""
 
 from __future__ import annotations
 
@@ -24,6 +25,7 @@ _VARIABLE = re.compile(
     r"(BINUTILS|COLLECT|EDG|GCC|NV)_.*|(CICC|CUDAFE|FINALIZER|LIBNVVM|LLVM|MLIR|NVASM|NVCC|NVDISASM|NVLINK|NVPTX|NVVM|PTXAS).*|"
     r"CCC_OVERRIDE_OPTIONS|COMPILER_PATH|CPATH|C(PLUS)?_INCLUDE_PATH|DEPENDENCIES_OUTPUT|GNUTARGET|(SYSTEM_)?INCLUDES|"
     r"LDEMULATION|LD_RUN_PATH|LIBRARIES|LIBRARY_PATH|LPATH|OCG_FLAGS|SOURCE_DATE_EPOCH|SUNPRO_DEPENDENCIES|TOP|USR_INCLUDE")
+_TIME = re.compile(rb"__(?:DATE|TIME|TIMESTAMP)__")
 _TOOLS_OF_CUDA = ("nvcc", "nvcc.profile", "cudafe++", "ptxas", "fatbinary", "nvlink", "crt")
 _LIBRARIES_OF_CUDA = ("libcudadevrt.a", "libcudart_static.a")
 _TOOLS_OF_HOST = ("cc1", "cc1plus", "collect2", "as", "ld")
@@ -40,6 +42,11 @@ class Compiler(NamedTuple):
 def variables() -> tuple[tuple[str, str], ...]:
     """Returns the names and values of the set variables that compilers read."""
     return tuple(sorted(pair for pair in os.environ.items() if _VARIABLE.fullmatch(pair[0])))
+
+
+def uses_time(text: bytes) -> bool:
+    """Returns whether a text names the time of its compile or of its file, even if only in a comment."""
+    return _TIME.search(text) is not None
 
 
 def compiler(program: str, host: tuple[str, ...]) -> Optional[Compiler]:

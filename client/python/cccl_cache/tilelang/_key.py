@@ -16,7 +16,7 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 from .._plugin.canonical import Description, Refused
-from .._plugin.compilers import compiler, variables
+from .._plugin.compilers import compiler, uses_time, variables
 from .._plugin.loaded import contents, contents_of_all
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ _FLAGS = "tl.device_compile_flags"
 _PLAIN_FLAG = re.compile(
     r"-[DU]\w+(=[^/@]*)?|-O[0-3]|-w|-(Xptxas|-ptxas-options)=[^/@]*|--?(std|fmad|ftz|prec-div|prec-sqrt|maxrregcount)=[\w+]+|"
     r"--?(use_fast_math|expt-relaxed-constexpr|expt-extended-lambda|extra-device-vectorization)|-lineinfo|--generate-line-info")
-_TIMED = re.compile(r"__(DATE|TIME|TIMESTAMP)__")
 _FAR_INCLUDE = re.compile(r"#\s*(include(_next)?|embed)\b(?!\s*\\*[\"<](?!/)(?![^\">]*\.\./)[\w./+-]+\\*[\">])")
 # Variables of TileLang and TVM that do not decide a compile, or are in TileLang's key.
 _UNKEYED = re.compile(
@@ -126,7 +125,7 @@ def _refuse_others(request: Request, packages: Packages) -> None:
     code = request.function.script(show_meta=True)
     if _FAR_INCLUDE.search(code):
         raise Refused("a header by its path")
-    if _TIMED.search(code):
+    if uses_time(code.encode()):
         raise Refused("code that uses the time of the compile")
 
 

@@ -19,7 +19,8 @@ from .._plugin.file_digests import file_digest
 
 # Lines of /proc/cpuinfo that decide which instructions the processor has, and what -march=native means.
 _OF_PROCESSOR = {
-    "vendor_id", "cpu family", "model", "stepping", "flags", "Features", "CPU implementer", "CPU architecture", "CPU variant", "CPU part"
+    "vendor_id", "cpu family", "model", "stepping", "flags", "Features", "CPU implementer", "CPU architecture", "CPU variant",
+    "CPU part",
 }
 _PTXAS = ("TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH")
 _LIBDEVICE = ("TRITON_LIBDEVICE_PATH", "nvidia.libdevice_path")  # the variable and the setting

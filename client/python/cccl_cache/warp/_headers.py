@@ -17,6 +17,7 @@ import threading
 from typing import NamedTuple, Optional, Sequence
 
 from .._plugin.canonical import Description, Refused
+from .._plugin.compilers import uses_time
 
 _NAME = re.compile(rb'(?:include|include_next|import|embed|__has_\w+)\s*\(?\s*(?:"([^"\n]+)"|<([^>\n]+)>)')
 # Directives and tests without such a name. A comment may lie between "#" and the directive.
@@ -24,7 +25,6 @@ _UNNAMED = re.compile(rb'(?:#|%:|\*/)\s*(?:include|include_next|import|embed)\b(
                       rb'|\b__has_(?:include|include_next|embed)\b(?!\s*\(\s*["<])')
 _DEFINED = re.compile(rb"(?:\bdefined\s*\(?|\bifn?def)\s*__has_\w+")
 _LOCATED = re.compile(rb"__FILE__|__BASE_FILE__|__FILE_NAME__|__builtin_FILE|source_location")
-_TIMED = re.compile(rb"__(?:DATE|TIME|TIMESTAMP)__")
 _SPLICE = re.compile(rb"\\\r?\n")
 
 
@@ -110,8 +110,7 @@ def _place(path: str, directories: Sequence[str]) -> tuple[int, str]:
 def _read(contents: bytes) -> _Text:
     text = _DEFINED.sub(b"", _SPLICE.sub(b"", contents))
     names = {os.fsdecode(quoted or angled) for quoted, angled in _NAME.findall(text)}
-    return _Text(tuple(sorted(names)), not _UNNAMED.search(text), bool(_LOCATED.search(text)),
-                 bool(_TIMED.search(text)))
+    return _Text(tuple(sorted(names)), not _UNNAMED.search(text), bool(_LOCATED.search(text)), uses_time(text))
 
 
 _read_header = functools.lru_cache(maxsize=256)(_read)  # Warp's own headers take 50 ms
