@@ -375,6 +375,13 @@ def test_the_calls_of_operators_of_the_program_are_described_with_their_results(
     lowering.fallbacks.discard(made.default)
     with pytest.raises(Refused, match="cccl_cache_example.made.default has a lowering of its own"):
         _operators.calls(graph)
+    lowering.fallbacks.add(made.default)
+    with pytest.raises(Refused, match="cccl_cache_example.made.default has a lowering of its own"):
+        _operators.calls(graph)
+    lowering.make_fallback(made.default)
+    lowering.add_layout_constraint(made.default, lambda node, *given, **named: (given, named))
+    with pytest.raises(Refused, match="cccl_cache_example.made.default has a layout constraint of its own"):
+        _operators.calls(graph)
 
 
 def test_an_entry_of_aotautograd_with_code_of_the_program_is_not_shared(made):
@@ -385,10 +392,62 @@ def test_an_entry_of_aotautograd_with_code_of_the_program_is_not_shared(made):
         pass
 
     x = torch.ones(2, 3)
-    assert _operators.why_not_shared(traced(torch.tanh, x), [x, 1, TwoTensor(x, x)]) == ""
+    assert _operators.why_not_shared(traced(torch.tanh, x), [x, 1, TwoTensor(x, x)], {}) == ""
     runs = "AOTAutograd runs code of the"
-    assert _operators.why_not_shared(traced(made, x), [x]) == f"{runs} operator cccl_cache_example.made.default"
-    assert _operators.why_not_shared(traced(torch.tanh, x), [Own(x, x)]) == f"{runs} tensor subclass Own"
+    assert _operators.why_not_shared(traced(made, x), [x], {}) == f"{runs} operator cccl_cache_example.made.default"
+    assert _operators.why_not_shared(traced(torch.tanh, x), [Own(x, x)], {}) == f"{runs} tensor subclass Own"
+
+
+def test_the_reason_why_an_entry_is_not_shared_is_told_when_torch_asks_for_it(made):
+    """torch makes keys too where it does not ask: in ranks, and with a remote cache of the program."""
+    import torch
+
+    x, report = torch.ones(2, 3), report_of("asked")
+    hooks = TorchHooks("asked", Settings(wait=PATIENCE), report)
+    key_of = hooks._noting(lambda module, inputs, config: ("key", []))
+    assert key_of(traced(made, x), [x], types.SimpleNamespace(decompositions=None)) == ("key", [])
+    assert report.snapshot()["not_cached"] == {}
+    assert hooks._entries.get("key") is None
+    assert list(report.snapshot()["not_cached"]) == ["AOTAutograd runs code of the operator cccl_cache_example.made.default"]
+
+
+@pytest.mark.parametrize("kind", ["lowering", "first lowering", "layout constraint", "decomposition"])
+def test_nothing_is_shared_while_a_function_of_the_program_decides_an_operator_of_torch(monkeypatch, kind):
+    import torch
+    from torch._inductor import decomposition, lowering
+
+    x, tanh, table = torch.ones(2, 3), torch.ops.aten.tanh.default, decomposition.select_decomp_table()
+    functions = {
+        "lowering": lowering.register_lowering(tanh, lowering_dict={})(lambda x: x),
+        "first lowering": lambda x: None,
+        "layout constraint": lambda node, *given, **named: (given, named),
+        "decomposition": functools.wraps(torch.sin)(lambda x: x),
+    }
+    tables = {"lowering": lowering.lowerings, "first lowering": lowering.user_lowerings,
+              "layout constraint": lowering._maybe_layout_constraints, "decomposition": table}
+    graph = traced(torch.sin, x)
+    assert _operators.calls(graph) == () and _operators.why_not_shared(graph, [x], table) == ""
+    with monkeypatch.context() as patch:
+        patch.setitem(tables[kind], tanh, functools.partial(functions[kind]))
+        reason = f"the {kind} of aten.tanh.default is not torch's"
+        with pytest.raises(Refused, match=reason):
+            _operators.calls(graph)
+        assert _operators.why_not_shared(graph, [x], table) == reason
+    assert _operators.calls(graph) == () and _operators.why_not_shared(graph, [x], table) == ""
+
+
+def test_a_process_with_a_lowering_of_its_own_neither_finds_graphs_nor_leaves_them_to_others(node, four):
+    lowered = "import torch\nfrom torch._inductor import lowering\n" \
+              "lowering.register_lowering(torch.ops.aten.tanh.default)(lambda x: lowering.lowerings[torch.ops.aten.sin.default](x))\n"
+    usual, own = node.file_with("usual"), node.file_with("lowered", ("import torch\n", lowered))
+    [process] = node.start()
+    [value] = four[0].ask("infer", usual, 26)
+    [other], compiled = node.compiles(process, "infer", own, 26)
+    assert compiled[0] == 1 and abs(other - value) > 1
+    process.ask("infer", own, 27)
+    assert four[0].ask("infer", usual, 27) == pytest.approx([value * 27 / 26])
+    assert "the lowering of aten.tanh.default is not torch's" in process.ask("status")["not_cached"]
+    process.end()
 
 
 def test_an_operator_whose_definition_changes_is_another_compile(node, four):

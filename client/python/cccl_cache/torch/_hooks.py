@@ -108,7 +108,8 @@ class TorchHooks:
         def autograd_cache_key(module: Any, inputs: Any, *given: Any, **named: Any) -> Any:
             found = original(module, inputs, *given, **named)
             try:
-                reason = _operators.why_not_shared(getattr(module, "gm", module), inputs)
+                decompositions = given[0].decompositions or {}
+                reason = _operators.why_not_shared(getattr(module, "gm", module), inputs, decompositions)
             except Exception as error:
                 reason = f"{type(error).__name__}: {error}"
             if reason:

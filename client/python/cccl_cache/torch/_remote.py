@@ -42,16 +42,16 @@ class Remote:
         self._kind, self._steps, self._late, self._report = kind, steps, late, report
         self._found: set[str] = set()  # one that is put again did not hold here: its guards are those of other shapes
         self._replaced: set[str] = set()  # once each, or programs with other shapes would replace theirs without end
-        self._left: set[str] = set()
+        self._left: dict[str, str] = {}  # the keys of entries that are not shared, and why
 
     def leave(self, key: str, reason: str) -> None:
-        """Leaves the entry of this key to torch."""
-        self._left.add(key)
-        self._report.not_cached(self._kind, reason)
+        """Leaves the entry of this key to torch. The reason is told when torch asks for the entry here."""
+        self._left[key] = reason
 
     def get(self, key: str) -> Optional[dict[str, bytes]]:
         """Returns the entry as torch has put it."""
         if key in self._left:
+            self._report.not_cached(self._kind, self._left[key])
             return None
         try:
             value = self._value(key)
