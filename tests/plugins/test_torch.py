@@ -436,9 +436,30 @@ def test_nothing_is_shared_while_a_function_of_the_program_decides_an_operator_o
     assert _operators.calls(graph) == () and _operators.why_not_shared(graph, [x], table) == ""
 
 
+def test_a_fallback_of_the_program_is_another_compile_and_one_of_inductor_is_not(monkeypatch):
+    import torch
+    from torch._inductor import decomposition, lowering
+
+    def fallback(operator):
+        handler = lowering.fallback_handler(operator, add_to_fallback_set=False)
+        return lowering.register_lowering(operator, lowering_dict={})(handler)
+
+    graphs = TorchHooks("rules", Settings(wait=PATIENCE), report_of("rules"))._graphs
+    usual, own, without = graphs._fields("key"), torch.ops.aten.tanh.default, torch.ops.aten.linalg_eig.default
+    assert without not in lowering.lowerings
+    with monkeypatch.context() as patch:
+        patch.setitem(lowering.lowerings, without, fallback(without))
+        assert graphs._fields("key") == usual
+        patch.setitem(lowering.lowerings, own, fallback(own))
+        assert graphs._fields("key") != usual
+    assert graphs._fields("key") == usual
+    monkeypatch.delitem(decomposition.select_decomp_table(), torch.ops.aten.gelu.default)
+    assert graphs._fields("key") != usual
+
+
 def test_a_process_with_a_lowering_of_its_own_neither_finds_graphs_nor_leaves_them_to_others(node, four):
-    lowered = "import torch\nfrom torch._inductor import lowering\n" \
-              "lowering.register_lowering(torch.ops.aten.tanh.default)(lambda x: lowering.lowerings[torch.ops.aten.sin.default](x))\n"
+    lowered = "import torch\nfrom torch._inductor.lowering import lowerings, register_lowering\naten = torch.ops.aten\n" \
+              "register_lowering(aten.tanh.default)(lambda x: lowerings[aten.sin.default](x))\n"
     usual, own = node.file_with("usual"), node.file_with("lowered", ("import torch\n", lowered))
     [process] = node.start()
     [value] = four[0].ask("infer", usual, 26)

@@ -9,21 +9,34 @@ AOTAutograd runs their Python code, and the compiler uses the results as the ope
 from __future__ import annotations
 
 import functools
-from typing import Any, Iterator, Mapping, Sequence
+import hashlib
+from typing import Any, Iterator, Mapping, NamedTuple, Sequence
 
 from .._plugin.canonical import Refused
 
 _TORCHS_OWN = {
     "aten", "prim", "prims", "inductor", "rngprims", "mkldnn", "onednn", "quantized", "c10d_functional", "_c10d_functional",
 }
-_checked: dict[str, tuple[dict[Any, Any], str]] = {}  # by the name of a table: its entries, and what `_foreign` says of them
+_SAME_EVERYWHERE = ("aten.", "prims.")  # operators of which torch has the same in each process, whatever is imported
+_FALLBACK = "fallback_handler."
+
+
+class _Table(NamedTuple):
+    """A table of torch by operators: its entries when it was looked at, `_foreign` of them, and the digest of their names."""
+
+    entries: dict[Any, Any]
+    foreign: str
+    names: str
+
+
+_tables: dict[str, _Table] = {}  # the last ones
 
 
 def calls(graph: Any) -> tuple[str, ...]:
     """Describes the calls of the program's operators in a graph of AOTAutograd. Raises Refused for a lowering of the program."""
-    from torch._inductor import decomposition
+    from torch._inductor.decomposition import select_decomp_table
 
-    reason = _rule_of_program(decomposition.select_decomp_table())
+    reason = _rule_of_program(select_decomp_table())
     if reason:
         raise Refused(reason)
     return tuple(_call(node, operator) for node, operator in _operators(graph))
@@ -55,14 +68,34 @@ def _rule_of_program(decompositions: Mapping[Any, Any]) -> str:
         "decomposition": decompositions,
     }
     for name, table in tables.items():
-        entries, reason = _checked.get(name) or ({}, "")
-        if entries != table:  # the same objects compare in 30 us, a look at each takes 2 ms
-            entries = dict(table)
-            reason = _foreign(name, entries)
-            _checked[name] = entries, reason
-        if reason:
-            return reason
+        foreign = _table(name, table).foreign
+        if foreign:
+            return foreign
     return ""
+
+
+def rules() -> tuple[str, str]:
+    """Returns digests of torch's lowerings and decompositions: a program can remove one, or call an operator in its place."""
+    from torch._inductor.decomposition import select_decomp_table
+    from torch._inductor.lowering import lowerings
+
+    return _table("lowering", lowerings).names, _table("decomposition", select_decomp_table()).names
+
+
+def _table(name: str, table: Mapping[Any, Any]) -> _Table:
+    found = _tables.get(name)
+    if found is None or found.entries != table:  # the same objects compare in 30 us, a look at each takes 4 ms
+        entries = dict(table)
+        found = _tables[name] = _Table(entries, _foreign(name, entries), _names(entries))
+    return found
+
+
+def _names(table: Mapping[Any, Any]) -> str:
+    """Returns a digest of the operators with the names of their functions. One that Inductor calls counts as if it were not in
+    the table, as Inductor registers that itself at the first graph with the operator."""
+    names = ((str(operator), getattr(function, "__qualname__", "")) for operator, function in table.items())
+    kept = sorted(pair for pair in names if pair[0].startswith(_SAME_EVERYWHERE) and not pair[1].startswith(_FALLBACK))
+    return hashlib.sha256(repr(kept).encode()).hexdigest()
 
 
 def _foreign(name: str, table: Mapping[Any, Any]) -> str:

@@ -11,6 +11,7 @@ from typing import Any, Optional
 from .._plugin.canonical import Refused
 from .._plugin.report import Report
 from ..steps import Step, Steps
+from . import _operators
 from ._key import assemblers, interpreter, processor, triton_settings, vectors_of
 
 
@@ -109,4 +110,5 @@ class Remote:
     def _fields(self, key: str) -> dict[str, Any]:
         compile = self._compile()
         return {"kind": self._kind, "key": key, "operators": compile.operators if compile is not None else (),
-                "assemblers": assemblers(), "triton": triton_settings(), "processor": processor(), "python": interpreter()}
+                "rules": _operators.rules(), "assemblers": assemblers(), "triton": triton_settings(), "processor": processor(),
+                "python": interpreter()}
