@@ -13,7 +13,7 @@ function(client_archive variable module)
   set(archive ${libraries}/${name})
   if(NOT EXISTS ${archive})
     # The module of Debian's zstd names the folder above that of the architecture.
-    set(archive ${libraries}/${CMAKE_HOST_SYSTEM_PROCESSOR}-linux-gnu/${name})
+    set(archive ${libraries}/${CMAKE_SYSTEM_PROCESSOR}-linux-gnu/${name})
   endif()
   if(NOT EXISTS ${archive})
     message(FATAL_ERROR "${module}: ${archive} is missing: run scripts/setup")

@@ -21,7 +21,11 @@ std::vector<KnownRelease> ReadTable() {
 #define NVRTC(version, bytes, sha256, builtins_bytes, builtins_sha256) \
   {version, FileOf(bytes, sha256), FileOf(builtins_bytes, builtins_sha256)},
 #define NVJITLINK(version, bytes, sha256) {version, FileOf(bytes, sha256), std::nullopt},
-#include "daemon/releases/known_releases.list"
+#if defined(__aarch64__)
+#include "daemon/releases/known_releases_aarch64.list"
+#else
+#include "daemon/releases/known_releases_x86_64.list"
+#endif
 #undef NVRTC
 #undef NVJITLINK
   };
