@@ -16,7 +16,7 @@ function(client_headers target module headers)
     set(includes /usr/include)  # the module of nlohmann_json names no directory
   endif()
   if(NOT EXISTS ${includes}/${headers})
-    string(APPEND includes /${CMAKE_HOST_SYSTEM_PROCESSOR}-linux-gnu)  # Debian's directory for headers of one architecture
+    string(APPEND includes /${CMAKE_SYSTEM_PROCESSOR}-linux-gnu)  # Debian's directory for headers of one architecture
   endif()
   if(NOT EXISTS ${includes}/${headers})
     message(FATAL_ERROR "${module}: ${includes}/${headers} is missing: run scripts/setup")

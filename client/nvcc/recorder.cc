@@ -43,6 +43,16 @@ bool IsThere(const char* directory, const char* name) {
 /// Records that the loader looks for a library in a directory, and first in those below it that are
 /// for some processors. Returns whether the directory has the library.
 bool SearchDirectory(const char* directory, const char* name) {
+#if defined(__aarch64__)
+  constexpr const char* kAbove[] = {"tls", "aarch64", "atomics"};
+  constexpr const char* kFirst[] = {"tls/aarch64/atomics",
+                                    "tls/aarch64",
+                                    "tls/atomics",
+                                    "tls",
+                                    "aarch64/atomics",
+                                    "aarch64",
+                                    "atomics"};
+#else
   constexpr const char* kAbove[] = {"glibc-hwcaps", "tls", "x86_64"};
   constexpr const char* kFirst[] = {"glibc-hwcaps/x86-64-v4",
                                     "glibc-hwcaps/x86-64-v3",
@@ -52,6 +62,7 @@ bool SearchDirectory(const char* directory, const char* name) {
                                     "tls",
                                     "x86_64/x86_64",
                                     "x86_64"};
+#endif
   char path[PATH_MAX];
   for (const char* above : kAbove) {
     if (!IsThere(directory, above)) continue;
