@@ -45,13 +45,8 @@ bool IsThere(const char* directory, const char* name) {
 bool SearchDirectory(const char* directory, const char* name) {
 #if defined(__aarch64__)
   constexpr const char* kAbove[] = {"tls", "aarch64", "atomics"};
-  constexpr const char* kFirst[] = {"tls/aarch64/atomics",
-                                    "tls/aarch64",
-                                    "tls/atomics",
-                                    "tls",
-                                    "aarch64/atomics",
-                                    "aarch64",
-                                    "atomics"};
+  constexpr const char* kFirst[] = {"tls/aarch64/atomics", "tls/aarch64", "tls/atomics", "tls",
+                                    "aarch64/atomics",     "aarch64",     "atomics"};
 #else
   constexpr const char* kAbove[] = {"glibc-hwcaps", "tls", "x86_64"};
   constexpr const char* kFirst[] = {"glibc-hwcaps/x86-64-v4",
