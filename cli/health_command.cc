@@ -3,13 +3,17 @@
 #include <unistd.h>
 
 #include <CLI/App.hpp>
+#include <chrono>
 #include <memory>
 #include <optional>
+#include <string>
+#include <thread>
 #include <utility>
 
 #include "base/json.h"
 #include "cli/daemon_answers.h"
 #include "cli/terminal/command.h"
+#include "cli/terminal/quantities.h"
 
 namespace cccl_cache::cli {
 namespace {
@@ -62,14 +66,35 @@ std::string Json(const Health& health) {
   return json.EndObject().EndObject().Finish();
 }
 
-int Run(const CommonOptions& common, bool ready) {
-  Expected<Client> client = Client::Open(common.socket);
-  if (!client.ok()) return Fail(client.error(), common);
-  const Expected<Health> health = Ask(&*client);
+struct HealthOptions {
+  bool ready = false;
+  std::string wait = "0";
+};
+
+bool IsReady(const Health& health) { return health.serving && health.daemon.problem.empty(); }
+
+/// Asks until the daemon is as it is waited for, or the time is over. Returns the last answer.
+Expected<Health> AskFor(std::chrono::milliseconds wait, bool ready, const CommonOptions& common) {
+  constexpr std::chrono::milliseconds kBetween{50};
+  const auto end = std::chrono::steady_clock::now() + wait;
+  for (;;) {
+    Expected<Client> client = Client::Open(common.socket);
+    if (!client.ok()) return client.error();
+    Expected<Health> health = Ask(&*client);
+    const bool reached = health.ok() && (ready ? IsReady(*health) : health->serving);
+    if (reached || std::chrono::steady_clock::now() >= end) return health;
+    std::this_thread::sleep_for(kBetween);
+  }
+}
+
+int Run(const CommonOptions& common, const HealthOptions& options) {
+  const auto wait = ParseWait(options.wait);
+  if (!wait) return FailUsage(NoWait(options.wait), common);
+  const Expected<Health> health = AskFor(*wait, options.ready, common);
   if (!health.ok()) return Fail(health.error(), common);
   const int printed =
       Print(common.json ? Json(*health) : Text(*health, WantsColour(STDOUT_FILENO)));
-  if (ready && (!health->serving || !health->daemon.problem.empty())) return kNotReady;
+  if (options.ready && !IsReady(*health)) return kNotReady;
   return health->serving ? printed : kOther;
 }
 
@@ -79,13 +104,17 @@ void AddHealthCommand(CLI::App* app, const CommonOptions& common, int* exit_code
   CLI::App* command = app->add_subcommand(
       "health", "Check that the daemon serves, has a toolchain and can write its store");
   command->group("Daemon");
-  const auto ready = std::make_shared<bool>(false);
-  command->add_flag("--ready", *ready, "Exit with 1 if the daemon has a problem");
+  const auto options = std::make_shared<HealthOptions>();
+  command->add_flag("--ready", options->ready, "Exit with 1 if the daemon has a problem");
+  command
+      ->add_option("--wait", options->wait,
+                   "Wait so long for a daemon that serves, and with --ready has no problem")
+      ->type_name("TIME");
   command->footer(
       "Exit codes: 0 it serves, 1 it has a problem and --ready is given, 2 usage, 3 no daemon, 5 "
       "any other error.\n"
-      "Example: cccl-cache-cli health --ready && make");
-  command->callback([&common, exit_code, ready] { *exit_code = Run(common, *ready); });
+      "Example: cccl-cache-cli health --ready --wait 10s && make");
+  command->callback([&common, exit_code, options] { *exit_code = Run(common, *options); });
 }
 
 }  // namespace cccl_cache::cli

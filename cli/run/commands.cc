@@ -8,7 +8,6 @@
 
 #include <CLI/App.hpp>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -44,20 +43,6 @@ constexpr int kNotFound = 127;
 constexpr int kNotExecutable = 126;
 constexpr int kSignalled = 128;
 
-constexpr std::chrono::hours kLongestWait{1};
-
-/// Parses a duration such as "0", "50ms" or "2s". Returns none if the text is invalid.
-std::optional<std::chrono::milliseconds> ParseWait(std::string_view text) {
-  constexpr std::string_view kUnit = "ms";
-  if (text == "0" || text == "0s") return std::chrono::milliseconds(0);
-  if (!text.ends_with(kUnit)) return ParseDuration(text);
-  uint32_t wait = 0;
-  const char* const unit = text.data() + text.size() - kUnit.size();
-  const auto [end, error] = std::from_chars(text.data(), unit, wait);
-  if (error != std::errc() || end != unit) return std::nullopt;
-  return std::chrono::milliseconds(wait);
-}
-
 /// Returns whether this is the name of a group of this machine, or a number.
 bool IsGroup(const std::string& group) {
   return group.find_first_not_of("0123456789") == std::string::npos || GroupNamed(group);
@@ -69,11 +54,7 @@ std::variant<Variables, int> VariablesOf(const RunOptions& options, const Common
   std::optional<std::chrono::milliseconds> wait;
   if (options.wait) {
     wait = ParseWait(*options.wait);
-    if (!wait || *wait > kLongestWait) {
-      return FailUsage(
-          "--wait: \"" + *options.wait + "\" is no time up to an hour, as 50ms, 2s, 1m or 0",
-          common);
-    }
+    if (!wait) return FailUsage(NoWait(*options.wait), common);
   }
   if (!IsGroup(options.group)) {
     return FailUsage("--group: this machine has no group \"" + options.group + "\"", common);

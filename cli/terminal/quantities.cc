@@ -120,4 +120,25 @@ std::optional<std::chrono::seconds> ParseDuration(std::string_view text) {
   return unit ? std::optional(number * *unit) : std::nullopt;
 }
 
+std::optional<std::chrono::milliseconds> ParseWait(std::string_view text) {
+  constexpr std::string_view kUnit = "ms";
+  constexpr std::chrono::hours kLongest{1};
+  std::optional<std::chrono::milliseconds> wait;
+  if (text == "0" || text == "0s") {
+    wait.emplace(0);
+  } else if (text.ends_with(kUnit)) {
+    uint32_t number = 0;
+    const char* const unit = text.data() + text.size() - kUnit.size();
+    const auto [end, error] = std::from_chars(text.data(), unit, number);
+    if (error == std::errc() && end == unit) wait.emplace(number);
+  } else {
+    wait = ParseDuration(text);
+  }
+  return wait > kLongest ? std::nullopt : wait;
+}
+
+std::string NoWait(const std::string& text) {
+  return "--wait: \"" + text + "\" is no time up to an hour, as 50ms, 2s, 1m or 0";
+}
+
 }  // namespace cccl_cache::cli

@@ -52,4 +52,10 @@ struct Quantity {
 /// zero.
 [[nodiscard]] std::optional<std::chrono::seconds> ParseDuration(std::string_view text);
 
+/// Parses the value of --wait, such as "0", "50ms" or "2s". Returns none for other texts and for
+/// more than an hour.
+[[nodiscard]] std::optional<std::chrono::milliseconds> ParseWait(std::string_view text);
+/// Returns the message for a value of --wait that ParseWait refuses.
+[[nodiscard]] std::string NoWait(const std::string& text);
+
 }  // namespace cccl_cache::cli

@@ -13,6 +13,8 @@ import pytest
 from conftest import PATIENCE, wait_for
 from database import flip_a_bit
 from grpc_health.v1 import health_pb2, health_pb2_grpc
+from places import PLACES
+from running_daemon import run_cli
 
 UNITS = 1 << 20
 
@@ -47,6 +49,14 @@ def await_problem(daemon, words):
     wait_for(is_told, f"a problem with {words!r}")
     assert daemon.cli("health").returncode == 0
     assert status(daemon, "") == "SERVING"
+
+
+def test_health_waits_for_a_daemon_that_starts_later(make_daemon):
+    daemon = make_daemon()
+    assert run_cli("--socket", daemon.socket, "health", "--wait", "10ms", check=False).returncode == 3
+    with subprocess.Popen([PLACES.cli, "--socket", daemon.socket, "health", "--ready", "--wait", "1h"]) as waiting:
+        daemon.start()
+        assert waiting.wait(PATIENCE) == 0
 
 
 def test_a_daemon_without_a_toolchain_is_not_ready(make_daemon, directory):

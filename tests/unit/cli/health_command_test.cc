@@ -56,6 +56,21 @@ TEST_CASE("a daemon that does not serve is not ready") {
   CHECK(Scene::Ready() == 1);
 }
 
+TEST_CASE("a wait of health that is no time is refused") {
+  const Scene scene;
+  const Said said = RunCommand({"health", "--wait", "soon"}, {.socket = "/s"});
+  CHECK(said.exit_code == 2);
+  CHECK(Has(said.errors, "--wait: \"soon\" is no time up to an hour, as 50ms, 2s, 1m or 0"));
+}
+
+TEST_CASE("health does not wait for a daemon that serves, and fails after its wait otherwise") {
+  const Scene scene;
+  CHECK(RunCommand({"health", "--ready", "--wait", "1h"}, {.socket = "/s"}).exit_code == 0);
+  Library().problem = "the disk is full";
+  CHECK(RunCommand({"health", "--wait", "1h"}, {.socket = "/s"}).exit_code == 0);
+  CHECK(RunCommand({"health", "--ready", "--wait", "1ms"}, {.socket = "/s"}).exit_code == 1);
+}
+
 TEST_CASE("health as JSON has no number of toolchains if it is unknown") {
   const Scene scene;
   for (const auto status : {CCCL_CACHE_DEADLINE, CCCL_CACHE_UNAVAILABLE}) {
