@@ -106,7 +106,7 @@ def test_a_compile_that_fails_raises_its_error_and_releases_waiting_processes(no
     assert changes(four[0], "compile", file)[1] == MADE
 
 
-@pytest.mark.parametrize("number, end", [(7, signal.SIGTERM), (18, signal.SIGKILL)])
+@pytest.mark.parametrize("number, end", [(7, signal.SIGTERM), (29, signal.SIGKILL)])
 def test_a_process_that_ends_delays_no_other(node, four, number, end):
     file, before, gate = node.kernels(number), node.compiled(), node.gate(f"ends{number}")
     [holder] = node.start()
