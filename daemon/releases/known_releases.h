@@ -36,7 +36,7 @@ struct KnownRelease {
   [[nodiscard]] Digest component() const;
 };
 
-/// Returns the table in known_releases.list.
+/// Returns the table of this processor: known_releases_x86_64.list or known_releases_aarch64.list.
 [[nodiscard]] std::span<const KnownRelease> KnownReleases();
 
 }  // namespace cccl_cache::daemon

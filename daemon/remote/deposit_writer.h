@@ -57,7 +57,8 @@ class DepositWriter {
   void Stop();
 
  private:
-  /// What this node can't verify at the keys of a deposit: how it begins, or empty.
+  /// The beginnings of the values at the keys of a deposit that this node can't verify. Empty for
+  /// a key that has no such value.
   struct Junk {
     std::string lease, written, other;
   };

@@ -21,8 +21,8 @@ CONTENTS = "docs/README.md"
 ENTRY = re.compile(r"^(?:\* |\| \d+ \| )\[([^\]]+)\]\(([^)#]+\.md)\)", re.MULTILINE)
 # Code, which has no links, and links without a scheme.
 CODE_OR_LINK = re.compile(r"(?ms)^ *```.*?^ *```|`[^`]+`(?!\])|\[([^\]]+)\]\(([^)#:\s]+)((?:#[^)\s]*)?)\)")
-# What forges show as a part of a list, as a list or as a table, and the generator as text: a part after less than four blanks,
-# and a list or table without an empty line before it.
+# Lines that forges show as a part of a list, as a list or as a table, and the generator as text: a part after less than four
+# blanks, and a list or table without an empty line before it.
 MISPLACED = re.compile(
     r"(?m)^ {1,3}```|^\n {1,3}\S.*|^ {1,3}(?:[*-]|\d+\.) .*|^(?! |[*-] |\d+\. ).+\n(?:[*-]|1\.) .*|^(?![ |]).+\n\|.*")
 BLOCK_OF_CODE = re.compile(r"(?ms)^( {4,}|)```.*?^\1```")

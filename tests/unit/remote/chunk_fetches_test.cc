@@ -84,7 +84,7 @@ TEST_CASE("each chunk is asked for once if the end of a fetch adds another one")
   CHECK(scene.said.Await(3).back() == "three contents");
 }
 
-TEST_CASE("a fetch whose caller has left is not asked for") {
+TEST_CASE("chunks are not asked for after their caller has left") {
   Scene scene;
   ChunkFetches::Fetch unwanted = scene.Fetch("unwanted");
   unwanted.wanted = [] { return false; };

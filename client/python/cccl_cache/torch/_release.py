@@ -25,7 +25,7 @@ _FUNCTIONS = {
     (BUILDER, "CppBuilder.get_command_line"): ["self", "..."],
     (BUILDER, "CppBuilder.get_target_file_path"): ["self", "..."],
 }
-# What is replaced must be asked for where the plug-in expects it.
+# The names that functions must use: they ask where the plug-in expects it for what it replaces.
 _USES = {
     (COMPILER, "compile_fx_inner"): ["_compile_fx_inner"],
     (COMPILER, "_compile_fx_inner"): ["should_use_remote_fx_graph_cache", "get_remote_cache", "load_with_key", "_save_graph"],
