@@ -81,6 +81,20 @@ def test_an_incomplete_group_is_a_miss_and_is_completed(place, lost):
     assert open(place.file("f.ptx"), "rb").read() == b"text"
 
 
+def test_a_group_that_two_processes_complete_at_once_is_completed(place, monkeypatch):
+    place.install("f.json", FILES)
+    os.unlink(place.file("f.cubin"))
+    unlink, manifest = os.unlink, place.manifest("f.json")
+
+    def after_another(path, **given):
+        unlink(path, **given)
+        if path == manifest:
+            unlink(path, **given)
+
+    monkeypatch.setattr(os, "unlink", after_another)
+    assert place.install("f.json", FILES) == place.group("f.json")
+
+
 @pytest.mark.parametrize("torn", ["", "{", "[]", "{}", '{"child_paths": 1}', '{"child_paths": {}}'])
 def test_a_torn_manifest_is_a_miss(place, torn):
     place.install("f.json", FILES)

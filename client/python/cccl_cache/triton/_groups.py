@@ -11,6 +11,7 @@ bytes leave out the manifest, because it holds absolute paths.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -88,7 +89,7 @@ class Directory:
 
     def _replace(self, stage: str, manifest: str, files: Files) -> None:
         """Completes a group that a killed writer left without its manifest."""
-        if os.path.exists(self.file(manifest)):
+        with contextlib.suppress(FileNotFoundError):  # another process may complete it too
             os.unlink(self.file(manifest))
         for each in files:  # the manifest is the last file
             os.replace(os.path.join(stage, each), self.file(each))
