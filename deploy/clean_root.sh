@@ -33,22 +33,23 @@ set -E
 trap 'echo "${0##*/}: line $LINENO failed: $BASH_COMMAND" >&2' ERR
 quietly() { "$@" >"$place/log" 2>&1 || { cat "$place/log" >&2; fail "failed: $*"; }; }
 
-# make_both BUILD_DIR [PREVIOUS]: makes Debian packages: those before an upgrade in $place/before,
-# copied from PREVIOUS if given, and those of `version` in $place/after.
+# make_both BUILD_DIR WHEELS [PREVIOUS]: makes Debian packages: that before an upgrade in
+# $place/before, copied from PREVIOUS if given, and that of `version` in $place/after.
 make_both() {
-  version=$(sed -n 's/^set(CPACK_PACKAGE_VERSION "\(.*\)")$/\1/p' "$1/CPackConfig.cmake")
-  if [[ ${2-} ]]; then
+  local suffix=''
+  if [[ ${3-} ]]; then
     mkdir "$place/before"
-    cp "$2"/*.deb "$place/before"
-    version+=+check # PREVIOUS may have the same version
+    cp "$3"/*.deb "$place/before"
+    suffix=+check # PREVIOUS may have the same version
   else
-    make_packages "$1" 0.0.1 "$place/before"
+    make_package 0.0.1 "$1" "$2" "$place/before"
   fi
-  make_packages "$1" "$version" "$place/after"
+  version=$(sed -n 's/^CCCL_CACHED_VERSION:INTERNAL=//p' "$1/CMakeCache.txt")
+  make_package "$version$suffix" "$1" "$2" "$place/after"
+  version=$(dpkg-deb --field "$place"/after/*.deb Version)
 }
-make_packages() { # make_packages BUILD_DIR VERSION FOLDER
-  quietly cpack -G DEB --config "$1/CPackConfig.cmake" -B "$3" -D CPACK_PACKAGE_VERSION="$2"
-  rm -rf "$3/_CPack_Packages"
+make_package() { # make_package VERSION BUILD_DIR WHEELS FOLDER
+  quietly "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/pack_bundle" --quick --version "$1" "$2" "$3"/cccl_cache-*.whl "$4" deb
 }
 
 enter_by() { # enter_by COMMAND...: runs later commands in the root by means of COMMAND

@@ -30,9 +30,12 @@ foreach(script PRE_UNINSTALL POST_INSTALL POST_UNINSTALL)
   string(TOLOWER ${script} file)
   set(CPACK_RPM_${script}_SCRIPT_FILE ${CMAKE_CURRENT_LIST_DIR}/${file})
 endforeach()
-# The programs are stripped already, and run at any place.
+# The programs are stripped already, and run at any place. The package tells neither time nor host of its making.
 set(CPACK_RPM_SPEC_MORE_DEFINE "%define __strip /bin/true
 %define debug_package %{nil}
+%define use_source_date_epoch_as_buildtime 1
+%define clamp_mtime_to_source_date_epoch 1
+%define _buildhost localhost
 %define __brp_check_rpaths %{nil}")
 # The package does not own the directories of the system.
 set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION

@@ -18,7 +18,9 @@ extern "C" {
 #define CCCL_CACHE_VERSION_MAJOR 0
 #define CCCL_CACHE_VERSION_MINOR 1
 #define CCCL_CACHE_VERSION_PATCH 0
-/* One number to compare: 10203 is 1.2.3. */
+/* 2 in the second release candidate, 1.2.3-rc2. 0 in a release. */
+#define CCCL_CACHE_VERSION_CANDIDATE 0
+/* One number to compare: 10203 is 1.2.3 and each of its candidates. */
 #define CCCL_CACHE_VERSION \
   (CCCL_CACHE_VERSION_MAJOR * 10000 + CCCL_CACHE_VERSION_MINOR * 100 + CCCL_CACHE_VERSION_PATCH)
 
@@ -55,7 +57,7 @@ typedef enum cccl_cache_status {
   CCCL_CACHE_NOT_CACHED = 17  /* a miss, and on_miss forbids the compile */
 } cccl_cache_status;
 
-/* Returns the library's version, "0.1.0". Static storage. */
+/* Returns the library's version, for example "1.2.3" or "1.2.3-rc2". Static storage. */
 CCCL_CACHE_API const char* cccl_cache_version(void);
 /* Returns the status's name, for example "no-daemon". Never NULL; static storage. */
 CCCL_CACHE_API const char* cccl_cache_status_name(cccl_cache_status status);
