@@ -1,15 +1,15 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a package's own tests without the cache and twice with it.
+"""Runs a package's own tests without the cache and some times with it.
 
-Usage: upstream_suite.py [--of PACKAGE] [--cli CLI] [--processes N] [--select EXPRESSION] SUITE SOCKET
+Usage: upstream_suite.py [--of PACKAGE] [--cli CLI] [--processes N] [--select EXPRESSION] [--again N] SUITE SOCKET
 
 PACKAGE is cuda.compute, cupy, triton or torch. SUITE is python/cuda_cccl/tests of a checkout of CCCL, tests of CuPy's sdist
 (beside the sdist's pyproject.toml but not its sources), python/test of a checkout of Triton, or test of a checkout of
 PyTorch, each of the installed release. SOCKET is that of an unused daemon. Needs pytest, pytest-xdist and the package:
 cuda-cccl with its compiler and CuPy, CuPy, Triton with PyTorch and expecttest, or PyTorch. The cache is the package's
-plug-in. With --cli it is `CLI run` instead, where CLI is cccl-cache-cli. Prints the passed and failed tests, the time of each
-run and the daemon's work. Exit status 1 if a test that passes without the cache fails with it.
+plug-in. With --cli it is `CLI run` instead, where CLI is cccl-cache-cli. The first run with the cache fills the daemon; N more
+(default: 1) find it filled. Prints the passed and failed tests, the time of each run and the daemon's work. Exit status 1 if a test that passes without the cache fails with it.
 """
 
 import argparse
@@ -107,6 +107,7 @@ def main():
     parser.add_argument("--cli", type=pathlib.Path, help="cccl-cache-cli: under its `run`, instead of with the plug-in")
     parser.add_argument("--processes", type=int, default=min(14, os.cpu_count()))
     parser.add_argument("--select", help="as pytest's -k, instead of what is chosen here")
+    parser.add_argument("--again", type=int, default=1, metavar="N", help="runs with a filled daemon (default: 1)")
     parser.add_argument("suite", type=pathlib.Path)
     parser.add_argument("socket")
     given = parser.parse_args()
@@ -120,17 +121,17 @@ def main():
     with tempfile.TemporaryDirectory() as directory:
         place = pathlib.Path(directory)
         without = run(given, "without the cache", place / "without.xml", {})
-        worse = {}
-        for name in ("first", "second"):
-            before = done_by(daemon)
-            found = run(given, f"{name} run with it", place / f"{name}.xml", plugged, behind)
+        worse = False
+        for number in range(1, given.again + 2):
+            before, report = done_by(daemon), place / f"run-{number}.xml"
+            found = run(given, f"run {number} with it", report, plugged, behind)
             print(f"  the daemon: {', '.join(f'{value - before[each]:.0f} {each}' for each, value in done_by(daemon).items())}")
             if behind:
-                print(f"  the report: {reported(place / f'{name}.xml')}", flush=True)
-            worse |= {each: outcome.message for each, outcome in found.items()
-                      if outcome.word == "failed" and each in without and without[each].word == "passed"}
-    for each, message in sorted(worse.items()):
-        print(f"fails with the cache alone: {each}: {message}")
+                print(f"  the report: {reported(report)}", flush=True)
+            for each, outcome in sorted(found.items()):
+                if outcome.word == "failed" and each in without and without[each].word == "passed":
+                    worse = True
+                    print(f"  fails with the cache alone: {each}: {outcome.message}", flush=True)
     return 0 if not worse and any(outcome.word == "passed" for outcome in without.values()) else 1
 
 
