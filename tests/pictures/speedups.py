@@ -10,19 +10,13 @@ import json
 import pathlib
 import re
 import sys
-from xml.sax.saxutils import escape
+
+from card import card, text
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FIGURES = ("without", "first", "later")
 WIDTH, TOP, STEP, BOTTOM = 880, 66, 46, 40  # pixels; STEP is the height of a row
 LEFT, LONGEST = 236, 470  # where bars begin, and the length of the longest
-# The chart paints its background, so that it is legible also if the page has another theme than the system.
-STYLE = """
-text{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;font-size:13px;fill:#1f2328}
-.card{fill:#fff}.small{font-size:11.5px;fill:#59636e}.title{font-size:16px;font-weight:600}.strong{font-weight:600}
-.factor{font-size:19px;font-weight:700;fill:#4d7a00}.without{fill:#b6bec8}.later{fill:#76b900}
-@media(prefers-color-scheme:dark){text{fill:#e6edf3}.card{fill:#0d1117}.small{fill:#9198a1}.factor{fill:#9bd42a}.without{fill:#565f69}}
-"""
 
 
 def number(figure):
@@ -38,11 +32,6 @@ def invented(row):
             yield f"speedups.json: {row['what']}: {row[name]} is not in the lines {row['lines']} of {row['page']}"
 
 
-def text(x, y, words, kind, end=False):
-    anchor = ' text-anchor="end"' if end else ""
-    return f'<text x="{x}" y="{y}" class="{kind}"{anchor}>{escape(words)}</text>'
-
-
 def bar(y, length, kind):
     return f'<rect x="{LEFT}" y="{y}" width="{length}" height="14" rx="2" class="{kind}"/>'
 
@@ -51,8 +40,6 @@ def drawn(rows):
     height = TOP + STEP * len(rows) + BOTTOM
     legend = TOP - 26
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" role="img">',
-        f"<style>{STYLE}</style>", f'<rect width="{WIDTH}" height="{height}" rx="6" class="card"/>',
         text(16, 28, "The same work: without a cache, and in a later process with cccl-cached", "title"),
         f'<rect x="{LEFT}" y="{legend}" width="12" height="12" rx="2" class="without"/>', text(LEFT + 18, legend + 11, "without", "small"),
         f'<rect x="{LEFT + 80}" y="{legend}" width="12" height="12" rx="2" class="later"/>',
@@ -67,9 +54,9 @@ def drawn(rows):
             bar(y + 17, length, "later"), text(LEFT + length + 8, y + 29, f"{row['later']} {row['unit']}".strip(), "strong"),
             text(WIDTH - 16, y + 22, f"{factor:.1f}×" if factor < 3 else f"{factor:.0f}×", "factor", end=True)]
     first = [number(row["first"]) / number(row["without"]) for row in rows if "first" in row]
-    parts += [text(16, height - 14, f"Each row has its own scale. The first process took {min(first):.2f} to {max(first):.2f} times as long as "
-                   "without. Machines and versions: docs/comparison.md", "small"), "</svg>"]
-    return "\n".join(parts) + "\n"
+    parts.append(text(16, height - 14, f"Each row has its own scale. The first process took {min(first):.2f} to {max(first):.2f} times as long as "
+                   "without. Machines and versions: docs/comparison.md", "small"))
+    return card(WIDTH, height, parts)
 
 
 def main():
