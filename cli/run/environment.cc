@@ -19,6 +19,7 @@
 
 #include "base/files/own_path.h"
 #include "client/interpose/level.h"
+#include "client/interpose/loaded_names.h"
 #include "client/interpose/wait.h"
 #include "proto/digest.h"
 
@@ -27,14 +28,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kAuditor = "libcccl_cache_audit.so";
-constexpr const char* kExec = "libcccl_cache_exec.so";
+using interpose::kAuditor;
+using interpose::kExec;
 /// The environment variable with the paths of the real libraries that preloaded stand-ins replace.
 constexpr const char* kLibraries = "CCCL_CACHE_RUN_LIBRARIES";
 // Directories that may contain the stand-ins, relative to the program's directory, so that an
 // installation can be moved as a whole.
 constexpr std::array<const char*, 3> kPlaces = {CCCL_CACHE_INSTALLED_STANDINS, "../lib/cccl-cached",
                                                 CCCL_CACHE_BUILT_STANDINS};
+constexpr const char* kTunables = "GLIBC_TUNABLES";
+constexpr std::string_view kRoom = "glibc.rtld.optional_static_tls=";
+constexpr unsigned long kRoomBytes = 3200;  // bytes per thread; jemalloc 5.3 needs 2,632 of them
 
 /// Returns whether an auditor (LD_AUDIT) causes no cost for function calls. Before glibc 2.35,
 /// every call between libraries went through the loader if there was an auditor.
@@ -104,18 +108,8 @@ Expected<fs::path> NameForLists(const fs::path& directory) {
 
 /// Returns the directory of the stand-ins as a path that may be used in lists (see NameForLists).
 Expected<fs::path> FindStandIns() {
-  std::error_code error;
-  const fs::path own = fs::read_symlink("/proc/self/exe", error).parent_path();
-  for (const char* place : kPlaces) {
-    const fs::path found = fs::canonical(own / place, error);
-    if (!error && fs::exists(found / kAuditor, error) && fs::exists(found / kExec, error)) {
-      return NameForLists(found);
-    }
-  }
-  return Error{CCCL_CACHE_UNAVAILABLE,
-               std::string(kAuditor) + " and " + kExec + " are not together in " +
-                   (own / kPlaces[0]).lexically_normal().string() +
-                   ": install all of the package that cccl-cache-cli is from"};
+  Expected<fs::path> found = InstalledStandIns();
+  return found.ok() ? NameForLists(*found) : found;
 }
 
 /// Adds the variable `name` with its present value behind `first`. The value is a list of paths
@@ -185,19 +179,16 @@ Expected<Preloaded> FindPreloaded(const fs::path& standins) {
 /// knows the program's libraries, and leaves only about 1,700 bytes for them. Preloaded stand-ins
 /// use a part of these. Other settings in the variable are kept.
 void AddRoomForThreads(Variables* variables) {
-  constexpr const char* kTunables = "GLIBC_TUNABLES";
-  constexpr std::string_view kRoom = "glibc.rtld.optional_static_tls=";
-  constexpr unsigned long kBytes = 3200;  // bytes per thread; jemalloc 5.3 needs 2,632 of them
   std::istringstream parts(Variable(kTunables));
   std::string tunables;
   for (std::string part; std::getline(parts, part, ':');) {
     if (part.starts_with(kRoom)) {
-      if (std::strtoul(part.c_str() + kRoom.size(), nullptr, 0) >= kBytes) return;
+      if (std::strtoul(part.c_str() + kRoom.size(), nullptr, 0) >= kRoomBytes) return;
       continue;
     }
     tunables += part + ":";
   }
-  variables->emplace_back(kTunables, tunables.append(kRoom) + std::to_string(kBytes));
+  variables->emplace_back(kTunables, tunables.append(kRoom) + std::to_string(kRoomBytes));
 }
 
 Expected<Done> AddStandIns(const fs::path& standins, How how, Variables* variables) {
@@ -206,7 +197,13 @@ Expected<Done> AddStandIns(const fs::path& standins, How how, Variables* variabl
   const std::string exec = (standins / kExec).string();
   // If this process itself runs under `run`, the variables are already set. A program in between
   // may have removed one, which is then set again below.
-  if (Variable("LD_PRELOAD").find(exec) != std::string::npos) return Done{};
+  const std::string preloads = Variable("LD_PRELOAD");
+  if (preloads.find(exec) != std::string::npos) return Done{};
+  // So they are in a container with this cache as a device, if its C library suffices.
+  if (how == How::kBest && LoaderAuditsForFree() &&
+      preloads.find(interpose::kPlaceholder) != std::string::npos) {
+    return Done{};
+  }
   const bool audited = audits.find(auditor) != std::string::npos;
   if (audited || how == How::kAudit ||
       (how == How::kBest && LoaderAuditsForFree() && audits.empty())) {
@@ -231,6 +228,27 @@ Expected<Done> AddStandIns(const fs::path& standins, How how, Variables* variabl
 }
 
 }  // namespace
+
+Expected<fs::path> InstalledStandIns() {
+  std::error_code error;
+  const fs::path own = fs::read_symlink("/proc/self/exe", error).parent_path();
+  for (const char* place : kPlaces) {
+    const fs::path found = fs::canonical(own / place, error);
+    if (!error && fs::exists(found / kAuditor, error) && fs::exists(found / kExec, error)) {
+      return found;
+    }
+  }
+  return Error{CCCL_CACHE_UNAVAILABLE,
+               std::string(kAuditor) + " and " + kExec + " are not together in " +
+                   (own / kPlaces[0]).lexically_normal().string() +
+                   ": install all of the package that cccl-cache-cli is from"};
+}
+
+Variables ContainerEnvironment(const fs::path& standins) {
+  return {{"LD_AUDIT", (standins / kAuditor).string()},
+          {"LD_PRELOAD", (standins / interpose::kPlaceholder).string()},
+          {kTunables, std::string(kRoom) + std::to_string(kRoomBytes)}};
+}
 
 Expected<Variables> RunEnvironment(How how, std::optional<std::chrono::milliseconds> wait,
                                    const std::string& socket) {

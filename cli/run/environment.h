@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
@@ -30,6 +31,13 @@ enum class How {
 [[nodiscard]] Expected<Variables> RunEnvironment(How how,
                                                  std::optional<std::chrono::milliseconds> wait,
                                                  const std::string& socket);
+
+/// Returns the directory with the stand-ins of this installation, with symlinks resolved.
+[[nodiscard]] Expected<std::filesystem::path> InstalledStandIns();
+
+/// Returns the environment variables for all programs of a container that has the stand-ins in this
+/// directory. They serve programs with glibc 2.35 or newer, and disturb no others.
+[[nodiscard]] Variables ContainerEnvironment(const std::filesystem::path& standins);
 
 /// Replaces this process by a program, with these variables added to the environment. Returns only
 /// if the program can't be started; then errno is set.

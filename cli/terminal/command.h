@@ -62,6 +62,7 @@ void AddEvictCommand(CLI::App* app, const CommonOptions& common, int* exit_code)
 void AddVerifyCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddRunCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddEnvCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
+void AddCdiCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddHealthCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddDoctorCommand(CLI::App* app, const CommonOptions& common, int* exit_code);
 void AddHelpCommand(CLI::App* app, const CommonOptions& common, int* exit_code);

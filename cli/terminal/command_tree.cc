@@ -41,10 +41,11 @@ std::unique_ptr<CLI::App> MakeCommandTree(CommonOptions* common, int* exit_code)
       "cccl-cache-cli");
   AddCommonOptions(app.get(), common);
   for (const auto add :
-       {AddBuildCommand, AddLinkCommand, AddNvvmCommand, AddRunCommand, AddEnvCommand,
-        AddExplainCommand, AddStatsCommand, AddMetricsCommand, AddTopCommand, AddToolchainsCommand,
-        AddDepositsCommand, AddSnapshotCommand, AddRemoteCommand, AddEvictCommand, AddVerifyCommand,
-        AddHealthCommand, AddDoctorCommand, AddHelpCommand, AddCompletionCommand}) {
+       {AddBuildCommand,  AddLinkCommand,       AddNvvmCommand,     AddRunCommand,
+        AddEnvCommand,    AddExplainCommand,    AddStatsCommand,    AddMetricsCommand,
+        AddTopCommand,    AddToolchainsCommand, AddDepositsCommand, AddSnapshotCommand,
+        AddRemoteCommand, AddEvictCommand,      AddVerifyCommand,   AddCdiCommand,
+        AddHealthCommand, AddDoctorCommand,     AddHelpCommand,     AddCompletionCommand}) {
     add(app.get(), *common, exit_code);
   }
   for (CLI::App* command : app->get_subcommands([](CLI::App*) { return true; })) {

@@ -9,6 +9,7 @@
 // loader holds its lock while it calls these functions, so the calls never overlap. The auditor
 // intercepts no function calls, so it costs nothing after a library is loaded.
 #include <fcntl.h>
+#include <gnu/libc-version.h>
 #include <limits.h>
 #include <link.h>
 #include <sys/auxv.h>
@@ -23,6 +24,7 @@
 #include "base/cancellation.h"
 #include "client/interpose/elf_file.h"
 #include "client/interpose/level.h"
+#include "client/interpose/loaded_names.h"
 #include "client/interpose/real_mark.h"
 
 namespace {
@@ -80,13 +82,30 @@ int FindOwnPath(dl_phdr_info* object, size_t, void* path) {
   return 0;
 }
 
+bool IsLibrary(const char* path, const char* name) {
+  const char* slash = std::strrchr(path, '/');
+  return slash != nullptr && std::strcmp(slash + 1, name) == 0;
+}
+
 /// Returns whether `name` is libcccl_cache_exec.so (which redirects compilers and is named in
 /// LD_PRELOAD) and the process's C library is too old for it. The loader would end the program
 /// then.
-bool IsTooNew(const char* name) {
-  const char* slash = std::strrchr(name, '/');
-  return slash != nullptr && std::strcmp(slash, "/libcccl_cache_exec.so") == 0 &&
-         !CLibrarySuffices(name);
+bool IsTooNew(const char* name) { return IsLibrary(name, kExec) && !CLibrarySuffices(name); }
+
+/// Returns whether the variables of a container's device (`cccl-cache-cli cdi`) are set. They are
+/// the same for all images.
+bool IsInContainer() {
+  const char* const preloaded = std::getenv("LD_PRELOAD");
+  return preloaded != nullptr && std::strstr(preloaded, kPlaceholder) != nullptr;
+}
+
+/// Returns whether every call between libraries goes through the loader if there is an auditor,
+/// which makes Python six times as slow. So it was before glibc 2.35.
+bool AuditsAreSlow() {
+  unsigned major = 0;
+  unsigned minor = 0;
+  std::sscanf(gnu_get_libc_version(), "%u.%u", &major, &minor);
+  return major == 2 && minor < 35;
 }
 
 /// Returns whether the file can be mapped as code. Only a real mmap() tells: access() checks the
@@ -113,7 +132,8 @@ bool IsOwnProgram() {
 
 extern "C" __attribute__((visibility("default"))) unsigned la_version(unsigned version) {
   const cccl_cache::CancellationDisabled guard;
-  if (IsOwnProgram()) return 0;
+  // The loader unmaps an auditor that returns 0.
+  if (IsOwnProgram() || (IsInContainer() && AuditsAreSlow())) return 0;
   if (dl_iterate_phdr(FindOwnPath, own_path) == 0) return 0;
   std::strcpy(directory, own_path);
   *std::strrchr(directory, '/') = '\0';
@@ -130,6 +150,10 @@ extern "C" __attribute__((visibility("default"))) char* la_objsearch(const char*
   // The loader gets this auditor in place of the too new library, where it does nothing. If it got
   // no file, it would print an error.
   if (IsTooNew(name)) return own_path;
+  if (IsLibrary(name, kPlaceholder)) {
+    std::snprintf(standin, sizeof(standin), "%s/%s", directory, kExec);
+    return CanMap(standin) && CLibrarySuffices(standin) ? standin : unchanged;
+  }
   if (!IsServed(name) || HasRealMark(name) || realpath(name, real) == nullptr) return unchanged;
   const size_t own = std::strlen(directory);
   if (std::strncmp(real, directory, own) == 0 && real[own] == '/') return unchanged;

@@ -25,6 +25,7 @@
 #include "base/files/regular_file.h"
 #include "base/files/whole_file.h"
 #include "client/interpose/group.h"
+#include "client/interpose/loaded_names.h"
 #include "client/interpose/report.h"
 #include "client/interpose/wait.h"
 #include "client/nvcc/choice.h"
@@ -59,6 +60,8 @@ using cccl_cache::UserCache;
 using cccl_cache::interpose::CountedCall;
 using cccl_cache::interpose::Counts;
 using cccl_cache::interpose::CountUncacheable;
+using cccl_cache::interpose::kExec;
+using cccl_cache::interpose::kPlaceholder;
 using cccl_cache::interpose::Reason;
 using cccl_cache::interpose::RunGroup;
 using cccl_cache::interpose::RunWaitEnd;
@@ -77,7 +80,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr char kName[] = "cccl-cache-nvcc";
 constexpr char kRecorder[] = "libcccl_cache_record.so";
-constexpr char kExec[] = "libcccl_cache_exec.so";
 
 /// The status of nvcc as from waitpid(), or the reason why nvcc must run without the cache.
 using Served = std::variant<int, Reason>;
@@ -240,7 +242,9 @@ Served Make(const RealTool& tool, const Command& command, Client* client, const 
       recorder.empty() ? std::nullopt : Recording::Make(command.fresh.has_value());
   if (!recording) return Reason::kNotServed;
   // Under `run`, each step reserves its own memory.
-  const bool steps_reserve = Variable("LD_PRELOAD").find(kExec) != std::string_view::npos;
+  const std::string_view preloaded = Variable("LD_PRELOAD");
+  const bool steps_reserve = preloaded.find(kExec) != std::string_view::npos ||
+                             preloaded.find(kPlaceholder) != std::string_view::npos;
   RunMemory memory = steps_reserve ? RunMemory()
                                    : RunMemory(std::string(client->socket()), command.memory_kind,
                                                RunWaitEnd(begin));

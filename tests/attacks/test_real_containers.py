@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-"""Containers of podman and crun without user namespaces. docs/guide-shell.md has them mount the directory of the
-daemon's socket for containers. The tests check what a container gets from the daemon, and what it does not get."""
+"""Containers of podman and crun without user namespaces. They get the daemon's socket for containers with the device that
+`cccl-cache-cli cdi` describes. The tests check what a container gets from the daemon, and what it does not get."""
 
 import contextlib
 import json
@@ -43,14 +43,13 @@ def podman(directory):
 
 @pytest.fixture
 def start(podman, daemon, container_socket):
-    """Starts a container with the daemon's socket for containers. The tests and their programs have the same paths
-    as here."""
+    """Starts a container with the device. The tests and their programs have the same paths as here."""
     build = pathlib.Path(PLACES.daemon).parents[1]
     mounts = {each: each for each in (PROJECT, build, sys.base_prefix)}
-    mounts[pathlib.Path(HERE).parent] = pathlib.Path(container_socket).parent
+    podman.offer(run_cli("cdi", "--container-socket", container_socket).stdout)
 
     def started(name, cgroups="enabled", more=None):
-        return podman.start(name, cgroups, {**mounts, **(more or {})})
+        return podman.start(name, cgroups, {**mounts, **(more or {})}, "--device=cccl-cached/cache=client")
 
     return started
 

@@ -83,14 +83,15 @@ LAYERS = {
         "client/src/leases/reservation.h",
     ),
     "client/nvcc": (
-        "client/interpose/exec_words.h", "client/interpose/group.h", "client/interpose/report.h", "client/interpose/wait.h",
-        "client/standin/",
+        "client/interpose/exec_words.h", "client/interpose/group.h", "client/interpose/loaded_names.h",
+        "client/interpose/report.h", "client/interpose/wait.h", "client/standin/",
         "client/src/calls/file_digest.h",
     ),
     "client": (),
     # The counts of the stand-ins, and their list.
     "cli": (
-        "client/interpose/group.h", "client/interpose/report.h", "client/interpose/level.h", "client/interpose/wait.h",
+        "client/interpose/group.h", "client/interpose/loaded_names.h", "client/interpose/report.h", "client/interpose/level.h",
+        "client/interpose/wait.h",
     ),
 }
 

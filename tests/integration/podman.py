@@ -72,19 +72,32 @@ class Podman:
             return ["--cgroups=disabled"]
         return ["--cgroups=enabled", f"--cgroup-parent=/{self.group}", "--privileged", "--pids-limit=0"]
 
-    def start(self, name, cgroups, mounts):
-        """Starts a container and returns it. `mounts` has its read-only mounts besides /usr, by their path in the
-        container."""
+    def offer(self, specification):
+        """Offers the devices of a CDI specification to containers."""
+        subprocess.run([*self.behind, "sh", "-c", "mkdir -p /run/cdi && cat >/run/cdi/cccl-cached.json"], input=specification,
+                       check=True)
+
+    def root_over_usr(self, name):
+        """Makes a root directory over this system's /usr."""
         root = self.place / name
         (root / "tmp").mkdir(parents=True)
         (root / "tmp").chmod(0o1777)
         for link in "bin", "lib", "lib64", "sbin":
             (root / link).symlink_to(f"usr/{link}")
-        binds = [f"--volume={source}:{target}:ro" for target, source in {"/usr": "/usr", **mounts}.items()]
-        process = subprocess.Popen(
-            [*self.command, "run", "--rm", "--interactive", f"--name={name}", *self.options(cgroups), *binds, "--rootfs", root,
-             "sh", "-c", "echo ready && exec cat"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        return root
+
+    def words(self, root, *options, mounts=None):
+        """Returns the beginning of a command line that runs in a new container. `mounts` has its read-only mounts by their
+        path in the container."""
+        binds = [f"--volume={source}:{target}:ro" for target, source in (mounts or {}).items()]
+        return [*self.command, "run", "--rm", "--interactive", *options, *binds, "--rootfs", root]
+
+    def start(self, name, cgroups, mounts, *options):
+        """Starts a container over this system's /usr and returns it."""
+        words = self.words(self.root_over_usr(name), f"--name={name}", *self.options(cgroups), *options,
+                           mounts={"/usr": "/usr", **mounts})
+        process = subprocess.Popen([*words, "sh", "-c", "echo ready && exec cat"], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, text=True)
         self.ends.callback(process.communicate, timeout=PATIENCE)
         assert process.stdout.readline() == "ready\n"
         return Container(self, name)

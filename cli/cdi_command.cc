@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/App.hpp>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <system_error>
+
+#include "base/json.h"
+#include "cli/run/environment.h"
+#include "cli/terminal/command.h"
+#include "cli/terminal/files.h"
+
+namespace cccl_cache::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kKind = "cccl-cached/cache";
+// Directories in the container. Clients look for the socket in the first one.
+constexpr const char* kSocketPlace = "/run/cccl-cached";
+constexpr const char* kStandInPlace = "/opt/cccl-cache-client";
+
+struct CdiOptions {
+  std::string container_socket = "/run/cccl-cached-containers/socket";
+  std::string output = "-";
+};
+
+void AddMount(const fs::path& of_node, const std::string& in_container, JsonWriter* json) {
+  json->BeginObject().Fields("hostPath", of_node.string(), "containerPath", in_container);
+  json->Key("options").BeginArray();
+  for (const char* option : {"ro", "nosuid", "nodev", "bind"}) json->String(option);
+  json->EndArray().EndObject();
+}
+
+void AddDevice(const std::string& name, const Variables& variables, JsonWriter* json) {
+  json->BeginObject().Fields("name", name).Key("containerEdits").BeginObject();
+  json->Key("env").BeginArray();
+  for (const auto& [variable, value] : variables) json->String(variable + "=" + value);
+  json->EndArray().EndObject().EndObject();
+}
+
+/// Returns the specification of the Container Device Interface. Both devices bring the socket and
+/// the stand-ins; `node` also turns them on. Each directory is mounted, and not the files in it:
+/// then a container sees the socket of a restarted daemon and the files of an upgrade.
+std::string Specification(const fs::path& socket, const fs::path& standins) {
+  JsonWriter json;
+  json.BeginObject().Fields("cdiVersion", "0.3.0", "kind", kKind);
+  json.Key("containerEdits").BeginObject().Key("mounts").BeginArray();
+  AddMount(socket.parent_path(), kSocketPlace, &json);
+  AddMount(standins, kStandInPlace, &json);
+  json.EndArray().EndObject();
+  // In a user namespace the owner of the directory may be unknown, and clients trust the socket
+  // only if it is named explicitly.
+  Variables variables = {{"CCCL_CACHE_SOCKET", (kSocketPlace / socket.filename()).string()}};
+  json.Key("devices").BeginArray();
+  AddDevice("client", variables, &json);
+  for (const auto& each : ContainerEnvironment(kStandInPlace)) variables.push_back(each);
+  AddDevice("node", variables, &json);
+  return json.EndArray().EndObject().Finish();
+}
+
+int Run(const CommonOptions& common, const CdiOptions& options) {
+  const fs::path socket = fs::absolute(options.container_socket).lexically_normal();
+  std::error_code error;
+  if (!fs::is_directory(socket.parent_path(), error)) {
+    return Fail({CCCL_CACHE_UNAVAILABLE,
+                 socket.parent_path().string() +
+                     " is not there, so no container could start with it: begin with systemctl "
+                     "enable --now cccl-cached-containers.socket, or name another socket by "
+                     "--container-socket"},
+                common);
+  }
+  const Expected<fs::path> standins = InstalledStandIns();
+  if (!standins.ok()) return Fail(standins.error(), common);
+  const std::string text = Specification(socket, *standins);
+  if (options.output == "-") return Print(text);
+  const Expected<Done> written = WriteSharedFile(options.output, text);
+  return written.ok() ? kDone : Fail(written.error(), common);
+}
+
+}  // namespace
+
+void AddCdiCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
+  CLI::App* command = app->add_subcommand(
+      "cdi", "Print the specification with which container engines offer the cache as a device");
+  command->group("Daemon");
+  const auto options = std::make_shared<CdiOptions>();
+  AddWhenParsed(command, common, [command, options] {
+    command
+        ->add_option("--container-socket", options->container_socket,
+                     "The daemon's socket for containers, in a directory of its own (default: "
+                     "/run/cccl-cached-containers/socket)")
+        ->type_name("PATH");
+    command
+        ->add_option("-o,--output", options->output,
+                     "File to write instead, of which the name must end in .json")
+        ->type_name("FILE");
+  });
+  command->footer(
+      "Devices: cccl-cached/cache=node turns the cache on for all programs of a container. "
+      "cccl-cached/cache=client brings the same files, and sets no variable of the loader.\n"
+      "Exit codes: 0 done, 2 usage, 5 any other error.\n"
+      "Example: cccl-cache-cli cdi --output /etc/cdi/cccl-cached.json");
+  command->callback([&common, exit_code, options] { *exit_code = Run(common, *options); });
+}
+
+}  // namespace cccl_cache::cli
