@@ -6,6 +6,7 @@ as root. The daemon is the user of the image."""
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 
@@ -53,7 +54,7 @@ def node(directory):
 def daemon(node, directory, image, pods, manifests):
     """Starts the container of the DaemonSet on a node. Returns the pid of the daemon."""
     pod = pods["daemon"]
-    [first], [container] = pod["initContainers"], pod["containers"]
+    (first, _), [container] = pod["initContainers"], pod["containers"]
     config = directory / "config.toml"
     config.write_text(manifests["ConfigMap"]["data"]["config.toml"])
     made = subprocess.run(["unshare", "--mount", "sh", "-c", "\n".join([*mounts(pod, first, node), 'exec "$@"']), "sh",
@@ -84,6 +85,25 @@ def daemon(node, directory, image, pods, manifests):
         except subprocess.TimeoutExpired:
             os.kill(int(pid), signal.SIGKILL)
             raise
+
+
+def test_the_device_is_offered_with_a_client_on_the_node(daemon, pods, node, directory):
+    """The container runs twice, as after a restart of the pod."""
+    [_, container] = pods["daemon"]["initContainers"]
+    image = directory / "image"
+    standins = pathlib.Path(PLACES.standin).parent
+    for folder, *files in (("bin", PLACES.cli), ("client", standins.parent / "libcccl_cache.so.1"),
+                           ("lib/cccl-cached", *standins.glob("*.so"))):
+        (image / folder).mkdir(parents=True)
+        for file in files:
+            shutil.copy(file, image / folder)
+    lines = [*mounts(pods["daemon"], container, node), "mount -t tmpfs tmpfs /opt", "mkdir /opt/cccl-cached",
+             f"mount --bind {image} /opt/cccl-cached"]
+    for _ in range(2):
+        subprocess.run(in_a_pod(lines, container["command"], 0), env={"PATH": f"/opt/cccl-cached/bin:{PATH}"}, check=True)
+    offered = json.loads((node / "run/cdi/cccl-cached.json").read_text())
+    sockets, client = (node / each["hostPath"][1:] for each in offered["containerEdits"]["mounts"])
+    assert (sockets / "socket").is_socket() and (client / "libcccl_cache_audit.so").exists()
 
 
 def within(pid, uid, *command):

@@ -38,7 +38,7 @@ def configuration(manifests, tmp_path):
 
 @pytest.mark.parametrize("version", ["1.28", kubernetes_validate.latest_version()])
 def test_each_manifest_is_valid_for_kubernetes(manifests, version):
-    assert set(manifests) == {"Namespace", "ConfigMap", "DaemonSet", "Pod"}
+    assert set(manifests) == {"Namespace", "ConfigMap", "DaemonSet", "Pod", "Restricted"}
     for manifest in manifests.values():
         kubernetes_validate.validate(manifest, version, strict=True)
 
@@ -68,6 +68,18 @@ def test_pods_of_users_have_the_node_read_only(manifests):
     assert mounts and all(mount.get("readOnly") for mount in mounts)
 
 
+def test_the_restricted_pod_requests_the_device_and_keeps_the_rules_of_restricted_namespaces(manifests):
+    """The rules of Pod Security "restricted" that concern a pod on Linux without volumes, ports and host namespaces."""
+    pod = manifests["Restricted"]
+    [container] = pod["spec"]["containers"]
+    assert not {"volumes", "hostNetwork", "hostPID", "hostIPC", "initContainers"} & set(pod["spec"])
+    assert pod["spec"]["securityContext"]["runAsNonRoot"] and pod["spec"]["securityContext"]["runAsUser"] > 0
+    assert pod["spec"]["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert container["securityContext"] == {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+    devices = pod["metadata"]["annotations"][f"cdi-devices.noderesource.dev/container.{container['name']}"]
+    assert devices.split() == ["-", "cccl-cached/cache=node"]
+
+
 def test_the_daemon_takes_the_configuration(manifests, configuration):
     file, values = configuration
     keys = re.findall(r"^(\w+) =", file.read_text(), re.M)
@@ -94,7 +106,7 @@ def test_the_daemon_is_the_user_of_the_image_without_privileges(image, pods):
         assert container["securityContext"]["allowPrivilegeEscalation"] is False
         assert container["securityContext"]["capabilities"]["drop"] == ["ALL"]
         assert container["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
-    [first] = pods["daemon"]["initContainers"]
+    first, _ = pods["daemon"]["initContainers"]
     assert re.findall(r"-o (\d+) -g (\d+)", first["command"][-1]) == [(str(image.uid),) * 2] * 2
 
 
@@ -141,7 +153,7 @@ def test_the_program_of_the_pod_is_run_by_the_client_that_was_copied(pods, direc
 def test_the_image_uses_the_packed_archive(image):
     [source] = [value.split()[0] for value in image.all("ADD")]
     script = (pathlib.Path(__file__).parents[2] / "deploy/pack_bundle").read_text()
-    name = re.search(r"name=(cccl-cached-.*)", script)[1].replace("$version", "0.1.0").replace("$(uname -m)", "x86_64")
+    name = re.search(r"name=(cccl-cached-.*)", script)[1].replace("$version", "0.1.0").replace("$processor", "x86_64")
     assert pathlib.PurePath(f"{name}.tar.xz").match(source)
 
 
