@@ -83,6 +83,17 @@ def test_without_a_daemon_a_script_still_runs(directory, script):
     assert report["forwarded"]["no daemon"] == 1
 
 
+def test_the_group_of_a_script_is_no_script(directory):
+    (directory / "telling.py").write_text(TELLING)
+    assert run("--group", str(os.getgid()), "telling.py", cwd=directory).returncode == 7
+
+
+def test_help_shows_the_command_line_for_python():
+    done = run("--help")
+    assert done.returncode == 0 and done.stdout.startswith("usage: python -m cccl_cache run [OPTION...]")
+    assert "--wait DURATION" in done.stdout
+
+
 @pytest.mark.parametrize("words", [
     ["telling.py", "--report", "-x", "--", ""], ["-m", "telling", "--how"], ["-c", TELLING, "a"],
     ["-O", "-X", "utf8", "telling.py"], ["--", "telling.py", "a"]],

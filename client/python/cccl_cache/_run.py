@@ -12,13 +12,19 @@ from ._library import PLACE
 
 COMMANDS = ("run", "env")
 _PROGRAM = os.path.join(PLACE, "cccl-cache-cli")
-_WITH_VALUE = ("--how", "--socket", "--wait")
+_WITH_VALUE = ("--group", "--how", "--socket", "--wait")
+_HELP = """usage: python -m cccl_cache run [OPTION...] [PYTHON OPTION...] script.py | -m MODULE | -c CODE [ARGUMENT...]
+
+This is `cccl-cache-cli run` with this Python as its program:
+"""
 
 
 def start(command: str, words: list[str]) -> int:
     """Starts the program in place of this process. Returns an exit code only if that fails."""
     if command == "run":
         own = _own_count(words)
+        if "--help" in words[:own]:
+            print(_HELP, flush=True)
         words = [*words[:own], "--", sys.executable, *words[own:]]
     try:
         os.execv(_PROGRAM, [_PROGRAM, command, *words])
