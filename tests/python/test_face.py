@@ -5,6 +5,7 @@
 import asyncio
 import ctypes
 import pickle
+import re
 
 import cccl_cache
 import pytest
@@ -82,6 +83,12 @@ def test_the_representation_of_a_build_or_a_lease_shows_its_state(client):
         assert repr(lease) == f"<cccl_cache.Lease {lease.key[:16]} held>"
         lease.publish(b"made")
         assert "deposited" in repr(lease)
+
+
+def test_the_representation_of_a_result_shows_how_it_was_made(client):
+    for outcome in ("built", r"hit \(process\)"):
+        result = client.build("// shown\n" + KERNEL, arch="sm_90")
+        assert re.fullmatch(rf"<cccl_cache.Result {outcome} \d+\.\d ms {result.key[:16]}>", repr(result))
 
 
 def test_a_result_can_be_sent_to_another_process(client):

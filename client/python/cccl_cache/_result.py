@@ -79,7 +79,9 @@ class Result:
         return _from_another_process, (info, self.artifacts, self.lowered_names)
 
     def __repr__(self) -> str:
-        return f"<cccl_cache.Result {' '.join(filter(None, (self.outcome, self.key[:16])))}>"
+        tier = f"({self.tier})" if self.outcome == "hit" else ""
+        time = f"{self._info.total_us / 1000:.1f} ms"
+        return f"<cccl_cache.Result {' '.join(filter(None, (self.outcome, tier, time, self.key[:16])))}>"
 
     @property
     def outcome(self) -> str:
