@@ -45,7 +45,7 @@ def test_python_m_cccl_cache_shows_which_daemon_answers(lasting):
 def test_python_m_cccl_cache_reports_a_missing_daemon_and_the_active_plug_ins(directory):
     told = run_module("--socket", str(directory / "nobody"))
     assert told.returncode == 3
-    assert str(directory / "nobody") in told.stderr and "start one: python -m cccl_cache enable, or serve" in told.stderr
+    assert f"no cccl-cached listens on {directory / 'nobody'}" in told.stderr and "cccl-cached --socket" in told.stderr
     compiler = pathlib.Path(cccl_cache.__file__).with_name("cccl-cache-compile")
     assert turned_on(told) == {
         "without a daemon": f'builds are compiled here, by {compiler} (fallback="local")',
