@@ -4,8 +4,10 @@
 
 import ast
 import base64
+import contextlib
 import functools
 import importlib
+import operator
 import os
 import pathlib
 import re
@@ -434,6 +436,18 @@ def test_nothing_is_shared_while_a_function_of_the_program_decides_an_operator_o
             _operators.calls(graph)
         assert _operators.why_not_shared(graph, [x], table) == reason
     assert _operators.calls(graph) == () and _operators.why_not_shared(graph, [x], table) == ""
+
+
+@pytest.mark.parametrize("function, torchs", [(operator.add, True), (lambda x, y: x + y, False)])
+def test_a_function_of_python_that_torch_has_wrapped_as_a_lowering_is_torchs_own(monkeypatch, function, torchs):
+    import torch
+    from torch._inductor import lowering
+
+    wrapped = lowering.register_lowering(operator.add, lowering_dict={})(function)  # as torch 2.11 does for operator.add
+    monkeypatch.setitem(lowering.lowerings, operator.add, wrapped)
+    graph = traced(torch.sin, torch.ones(2, 3))
+    with contextlib.nullcontext() if torchs else pytest.raises(Refused, match="the lowering of <built-in function add>"):
+        assert _operators.calls(graph) == ()
 
 
 def test_a_fallback_of_the_program_is_another_compile_and_one_of_inductor_is_not(monkeypatch):

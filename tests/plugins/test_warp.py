@@ -145,6 +145,12 @@ def test_the_directory_and_the_lines_of_a_source_do_not_matter(node, four):
     assert changes(four[0], "compile", moved) == (made, FOUND)
 
 
+def test_the_directory_and_the_lines_of_a_function_do_not_matter(node, four):
+    function = ("@wp.kernel", "@wp.func\ndef root(x: float):\n    return wp.sqrt(x)\n\n\n@wp.kernel"), ("wp.sqrt(a", "root(a")
+    made = four[0].ask("compile", node.kernels(44, "function", *function))
+    assert changes(four[1], "compile", node.kernels(44, "elsewhere", *function, shifted=3)) == (made, FOUND)
+
+
 def test_lines_matter_with_line_information(node, four):
     file, shifted = node.kernels(10), node.kernels(10, "shifted", shifted=3)
     for each, outcome in ((file, MADE), (shifted, MADE), (shifted, FOUND)):

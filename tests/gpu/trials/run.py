@@ -70,7 +70,7 @@ def others(cuda):
 
 
 WITH_LINES = ("flashinfer", "triton", "tvm_ffi")  # whose keys have the lines of the source
-WITH_PLACE = ("tilelang",)  # whose own key has the names of directories in flags
+WITH_PLACE = ("tilelang", "warp")  # whose own keys have the names of directories in flags
 WITH_HEADER = ("flashinfer", "tilelang", "tvm_ffi", "warp")
 
 

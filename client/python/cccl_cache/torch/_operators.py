@@ -17,7 +17,8 @@ from .._plugin.canonical import Refused
 _TORCHS_OWN = {
     "aten", "prim", "prims", "inductor", "rngprims", "mkldnn", "onednn", "quantized", "c10d_functional", "_c10d_functional",
 }
-_SAME_EVERYWHERE = ("aten.", "prims.")  # operators of which torch has the same in each process, whatever is imported
+# Operators of which torch has the same in each process, whatever is imported.
+_SAME_EVERYWHERE = ("aten.", "prims.", "<built-in function ")
 _FALLBACK = "fallback_handler."
 
 
@@ -106,16 +107,18 @@ def _foreign(name: str, table: Mapping[Any, Any]) -> str:
 
 
 def _is_torchs_function(function: Any) -> bool:
-    """Returns whether torch has defined a function and all that it wraps. None is no function."""
+    """Returns whether torch has defined a function and all that it wraps. None is no function. Before 2.15, torch has wrapped
+    functions of Python's operator module as lowerings."""
+    authors: tuple[str, ...] = ("torch.",)
     while function is not None:
         if isinstance(function, functools.partial):
             function = function.func
             continue
         # functools.wraps copies the name of the module, but not the globals.
         module = getattr(function, "__globals__", {}).get("__name__") or getattr(function, "__module__", "")
-        if not f"{module}.".startswith("torch."):
+        if not f"{module}.".startswith(authors):
             return False
-        function = getattr(function, "__wrapped__", None)
+        function, authors = getattr(function, "__wrapped__", None), ("torch.", "_operator.")
     return True
 
 

@@ -21,7 +21,7 @@ _VARIABLES = ("NVRTC", "NVVM_", "NV_NVVM_", "LIBNVVM_", "NVJITLINK_", "LLVM_OVER
 _REFUSED_VARIABLES = {
     "NVRTC_APPEND_FLAGS": "may name files", "WARP_DEBUG": "prints the options", "WARP_DUMP_LTOIR": "writes files",
 }
-_LINE = re.compile(rb"^([ \t]*//.*)<L \d+>$", re.MULTILINE)
+_PLACE = re.compile(rb"^([ \t]*//.*)<L \d+>$|^// .*:\d+$", re.MULTILINE)
 # Warp's authors found that a compile without optimization may spoil later compiles of its process. Warp 1.19 avoids it.
 _unoptimized = threading.Event()
 
@@ -38,7 +38,7 @@ def fields_of(given: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **{name: value for name, value in given.items() if name not in _OTHERWISE},
         "name": os.path.basename(given["cu_path"]),  # NVRTC makes it part of the names of static variables
-        "source": hashlib.sha256(_without_lines(source)).hexdigest(),
+        "source": hashlib.sha256(_without_places(source)).hexdigest(),
         "headers": headers.files,
         "paths": (os.getcwd(), *directories) if with_paths else (),
         "linked": (_digests(given["ltoirs"]), _digests(given["fatbins"])),
@@ -88,11 +88,11 @@ def _directories(given: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(map(os.path.realpath, directories))
 
 
-def _without_lines(source: bytes) -> bytes:
-    """Returns a source without the line numbers of the Python file, which Warp writes into comments."""
+def _without_places(source: bytes) -> bytes:
+    """Returns a source without the paths and line numbers of the Python file, which Warp writes into comments."""
     if b'R"' in source or b"\\\n" in source:  # in a string, such a line may be no comment
         return source
-    return _LINE.sub(rb"\1", source)
+    return _PLACE.sub(rb"\1", source)
 
 
 @functools.lru_cache(maxsize=1)
