@@ -3,14 +3,12 @@
 #include "cli/run/environment.h"
 
 #include <dlfcn.h>
-#include <gnu/libc-version.h>
 #include <link.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
@@ -18,6 +16,7 @@
 #include <utility>
 
 #include "base/files/own_path.h"
+#include "client/interpose/c_library.h"
 #include "client/interpose/level.h"
 #include "client/interpose/loaded_names.h"
 #include "client/interpose/wait.h"
@@ -39,15 +38,6 @@ constexpr std::array<const char*, 3> kPlaces = {CCCL_CACHE_INSTALLED_STANDINS, "
 constexpr const char* kTunables = "GLIBC_TUNABLES";
 constexpr std::string_view kRoom = "glibc.rtld.optional_static_tls=";
 constexpr unsigned long kRoomBytes = 3200;  // bytes per thread; jemalloc 5.3 needs 2,632 of them
-
-/// Returns whether an auditor (LD_AUDIT) causes no cost for function calls. Before glibc 2.35,
-/// every call between libraries went through the loader if there was an auditor.
-bool LoaderAuditsForFree() {
-  int major = 0;
-  int minor = 0;
-  std::sscanf(gnu_get_libc_version(), "%d.%d", &major, &minor);
-  return major > 2 || (major == 2 && minor >= 35);
-}
 
 std::string Variable(const char* name) {
   const char* value = std::getenv(name);
@@ -200,13 +190,13 @@ Expected<Done> AddStandIns(const fs::path& standins, How how, Variables* variabl
   const std::string preloads = Variable("LD_PRELOAD");
   if (preloads.find(exec) != std::string::npos) return Done{};
   // So they are in a container with this cache as a device, if its C library suffices.
-  if (how == How::kBest && LoaderAuditsForFree() &&
+  if (how == How::kBest && interpose::AuditsAreFree() &&
       preloads.find(interpose::kPlaceholder) != std::string::npos) {
     return Done{};
   }
   const bool audited = audits.find(auditor) != std::string::npos;
   if (audited || how == How::kAudit ||
-      (how == How::kBest && LoaderAuditsForFree() && audits.empty())) {
+      (how == How::kBest && interpose::AuditsAreFree() && audits.empty())) {
     if (!audited) Prepend("LD_AUDIT", auditor, variables);
     Prepend("LD_PRELOAD", exec, variables);
     AddRoomForThreads(variables);

@@ -9,7 +9,6 @@
 // loader holds its lock while it calls these functions, so the calls never overlap. The auditor
 // intercepts no function calls, so it costs nothing after a library is loaded.
 #include <fcntl.h>
-#include <gnu/libc-version.h>
 #include <limits.h>
 #include <link.h>
 #include <sys/auxv.h>
@@ -40,6 +39,7 @@ struct Service {
 Service services[kLevelCount];
 char own_path[PATH_MAX];   ///< path of this library with symlinks resolved
 char directory[PATH_MAX];  ///< directory of this library, which has the stand-ins' folders
+bool is_idle;              ///< whether this process gets no stand-ins
 
 using StandInPath = char[PATH_MAX + 64];
 void StandInOf(size_t level, StandInPath& path) {
@@ -99,15 +99,6 @@ bool IsInContainer() {
   return preloaded != nullptr && std::strstr(preloaded, kPlaceholder) != nullptr;
 }
 
-/// Returns whether every call between libraries goes through the loader if there is an auditor,
-/// which makes Python six times as slow. So it was before glibc 2.35.
-bool AuditsAreSlow() {
-  unsigned major = 0;
-  unsigned minor = 0;
-  std::sscanf(gnu_get_libc_version(), "%u.%u", &major, &minor);
-  return major == 2 && minor < 35;
-}
-
 /// Returns whether the file can be mapped as code. Only a real mmap() tells: access() checks the
 /// real user instead of the effective one and ignores Landlock, and a file on a noexec file system
 /// can be read but not mapped.
@@ -132,8 +123,8 @@ bool IsOwnProgram() {
 
 extern "C" __attribute__((visibility("default"))) unsigned la_version(unsigned version) {
   const cccl_cache::CancellationDisabled guard;
-  // The loader unmaps an auditor that returns 0.
-  if (IsOwnProgram() || (IsInContainer() && AuditsAreSlow())) return 0;
+  is_idle = IsOwnProgram() || (IsInContainer() && !AuditsAreFree());
+  if (is_idle && AuditorsMayLeave()) return 0;
   if (dl_iterate_phdr(FindOwnPath, own_path) == 0) return 0;
   std::strcpy(directory, own_path);
   *std::strrchr(directory, '/') = '\0';
@@ -150,6 +141,7 @@ extern "C" __attribute__((visibility("default"))) char* la_objsearch(const char*
   // The loader gets this auditor in place of the too new library, where it does nothing. If it got
   // no file, it would print an error.
   if (IsTooNew(name)) return own_path;
+  if (is_idle) return unchanged;
   if (IsLibrary(name, kPlaceholder)) {
     std::snprintf(standin, sizeof(standin), "%s/%s", directory, kExec);
     return CanMap(standin) && CLibrarySuffices(standin) ? standin : unchanged;

@@ -4,7 +4,6 @@
 
 #include <elf.h>
 #include <fcntl.h>
-#include <gnu/libc-version.h>
 #include <link.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -13,9 +12,10 @@
 #include <cstdint>
 #include <cstring>
 
+#include "client/interpose/c_library.h"
+
 // The ELF header of the file that contains this code. The linker defines the symbol.
 extern "C" __attribute__((visibility("hidden"))) const ElfW(Ehdr) __ehdr_start;
-extern "C" __attribute__((weak)) const char* gnu_get_libc_version() noexcept;  // null with musl
 
 // This header uses no C++ runtime, because two libraries that include it are linked without one:
 // libcccl_cache_audit.so and libcccl_cache_exec.so.
@@ -125,17 +125,12 @@ class ElfFile {
 inline bool CLibrarySuffices(const char* path) {
   constexpr char kVersion[] = "GLIBC_2.";
   constexpr size_t kSize = sizeof(kVersion) - 1;
-  const auto number = [](const char* digit) {
-    unsigned read = 0;
-    for (; *digit >= '0' && *digit <= '9'; ++digit) read = read * 10 + unsigned(*digit - '0');
-    return read;
-  };
-  if (gnu_get_libc_version == nullptr) return false;
-  const unsigned minor = number(gnu_get_libc_version() + std::strlen("2."));
-  if (minor >= __GLIBC_MINOR__) return true;
+  const unsigned minor = GlibcMinor();
+  if (minor == 0 || minor >= __GLIBC_MINOR__) return minor != 0;
   bool suffices = true;
   ElfFile(path).ForEachName([&](const char* name) {
-    if (std::strncmp(name, kVersion, kSize) == 0 && number(name + kSize) > minor) suffices = false;
+    if (std::strncmp(name, kVersion, kSize) == 0 && NumberAt(name + kSize) > minor)
+      suffices = false;
   });
   return suffices;
 }

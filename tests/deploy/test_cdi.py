@@ -171,3 +171,12 @@ def test_the_specification_is_written_to_a_file_that_all_may_read(directory, soc
     run_cli("cdi", "--container-socket", socket, "--output", file)
     assert file.read_bytes() == specification and file.stat().st_mode & 0o777 == 0o644
     assert {each["name"] for each in json.loads(specification)["devices"]} == {"node", "client"}
+
+
+def test_a_client_of_the_image_adds_nothing_to_the_variables_of_the_device(specification):
+    [edits] = [each["containerEdits"] for each in json.loads(specification)["devices"] if each["name"] == "node"]
+    variables = dict(each.split("=", 1) for each in edits["env"])
+    standins = str(pathlib.Path(PLACES.standin).parent)
+    here = {name: value.replace("/opt/cccl-cache-client", standins) for name, value in variables.items()}
+    assert b"LD_AUDIT" in run_cli("env").stdout
+    assert run_cli("env", environment=here).stdout == b""

@@ -90,8 +90,8 @@ LAYERS = {
     "client": (),
     # The counts of the stand-ins, and their list.
     "cli": (
-        "client/interpose/group.h", "client/interpose/loaded_names.h", "client/interpose/report.h", "client/interpose/level.h",
-        "client/interpose/wait.h",
+        "client/interpose/c_library.h", "client/interpose/group.h", "client/interpose/loaded_names.h",
+        "client/interpose/report.h", "client/interpose/level.h", "client/interpose/wait.h",
     ),
 }
 
