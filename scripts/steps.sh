@@ -46,6 +46,14 @@ check_words() {
   fi
 }
 
+# source_date: prints the time that packages name as that of their making, in seconds: the day of the version in the changelog,
+# or the time of the last commit.
+source_date() {
+  local day
+  day=$(sed -n '0,/^## /s/^## .* (\(....-..-..\))$/\1/p' CHANGELOG.md)
+  if [[ $day ]]; then date --utc --date="$day" +%s; else git log -1 --format=%ct; fi
+}
+
 as_root() {
   if ((EUID == 0)); then
     "$@"

@@ -15,7 +15,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SITE = pathlib.Path(__file__).resolve().parent
-SHOWN = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "docs", "examples")
+SHOWN = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "LICENSE", "docs", "examples")
 CONTENTS = "docs/README.md"
 # An entry of a table of contents, in a list or in a table with numbers: title and page.
 ENTRY = re.compile(r"^(?:\* |\| \d+ \| )\[([^\]]+)\]\(([^)#]+\.md)\)", re.MULTILINE)
