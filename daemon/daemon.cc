@@ -49,8 +49,10 @@ RegistryOptions ToolchainsOf(const Configuration& configuration, const std::stri
   return options;
 }
 
-std::chrono::milliseconds TickOf(std::optional<std::chrono::microseconds> watchdog) {
+std::chrono::milliseconds TickOf(std::optional<std::chrono::microseconds> watchdog,
+                                 std::chrono::milliseconds idle_timeout) {
   std::chrono::milliseconds tick = ServerOptions{}.tick;
+  if (idle_timeout.count() > 0) tick = std::min(tick, idle_timeout);
   // systemd recommends two messages per watchdog timeout. A tick may be late by one tick, so there
   // are four ticks per timeout.
   if (watchdog) tick = std::min(tick, std::chrono::ceil<std::chrono::milliseconds>(*watchdog / 4));
@@ -195,7 +197,8 @@ Daemon::Daemon(Parts parts)
                .store_limit = parts.configuration.store_limit,
                .version = std::string(Version()),
                .admin_group = parts.admin_group,
-               .tick = TickOf(parts.watchdog)},
+               .tick = TickOf(parts.watchdog, parts.configuration.idle_timeout),
+               .idle_timeout = parts.configuration.idle_timeout},
               {.builder = coordinator_,
                .queue = coordinator_.queue(),
                .budget = budget_,
@@ -225,6 +228,7 @@ Daemon::Daemon(Parts parts)
                .report_cut_off = [this](std::string_view text) { cut_offs_.Write(text); },
                .report_lost_socket =
                    [this](std::string_view text) { log_.Write(LogLevel::kError, "socket", text); },
+               .report_idle = std::move(parts.idle),
                .alive = AliveOf(parts, coordinator_)}),
       housekeeping_(
           {.toolchains = toolchains_,

@@ -80,6 +80,8 @@ class Daemon {
     /// Called several times per `watchdog`, as long as connections are accepted and no thread hangs
     /// with a lock that builds need.
     std::function<void()> alive;
+    /// Called once, on another thread, when the daemon was unused for Configuration::idle_timeout.
+    std::function<void()> idle;
   };
 
   explicit Daemon(Parts parts);

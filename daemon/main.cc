@@ -213,7 +213,12 @@ int Serve(Startup startup, const Signals& signals, std::vector<ListeningSocket> 
                  .log = log,
                  .watchdog = WatchdogTimeout(startup.surroundings.Variable("WATCHDOG_USEC"),
                                              startup.surroundings.Variable("WATCHDOG_PID")),
-                 .alive = [&notify] { notify.Alive(); }});
+                 .alive = [&notify] { notify.Alive(); },
+                 .idle =
+                     [&log] {
+                       log.Write(LogLevel::kInfo, "stop", "unused for the time of idle_timeout");
+                       StopThisProcess();
+                     }});
   const Status started = daemon.Start(*std::move(sockets));
   if (!started) return Refuse(started.error(), kCannotServe);
   notify.Ready();

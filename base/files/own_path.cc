@@ -135,6 +135,13 @@ FollowedDirectory OwnDirectory(std::string_view path, const OwnDirectoryRules& r
   return Walk(rules).Follow(path);
 }
 
+std::vector<std::string> UsersSockets(std::string_view runtime, std::string_view home) {
+  std::vector<std::string> paths;
+  if (runtime.starts_with('/')) paths.push_back(std::string(runtime) + "/cccl-cached/socket");
+  if (std::string below = SocketBelowHome(home); !below.empty()) paths.push_back(std::move(below));
+  return paths;
+}
+
 std::string SocketBelowHome(std::string_view home) {
   if (!home.starts_with('/')) return "";
   std::string boot = BootId();

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace cccl_cache {
 
@@ -33,6 +34,15 @@ struct OwnDirectoryRules {
 /// change.
 [[nodiscard]] FollowedDirectory OwnDirectory(std::string_view path,
                                              const OwnDirectoryRules& rules = {});
+
+/// The path of the socket of a machine's daemon.
+inline constexpr const char* kSystemSocket = "/run/cccl-cached/socket";
+
+/// Returns the paths of the sockets on which a daemon of this user may listen:
+/// RUNTIME/cccl-cached/socket and SocketBelowHome(). A daemon takes the first one, clients try
+/// each. `runtime` is the value of XDG_RUNTIME_DIR. Leaves out a path whose directory is not known.
+[[nodiscard]] std::vector<std::string> UsersSockets(std::string_view runtime,
+                                                    std::string_view home);
 
 /// Returns the path of the socket for a user's daemon on a machine without a runtime directory:
 /// HOME/.cccl-cached/socket-BOOT. BOOT is the first 16 digits of the kernel's boot id, so that

@@ -14,6 +14,7 @@
 #include <random>
 
 #include "base/files/file_descriptor.h"
+#include "base/files/own_path.h"
 #include "cli/doctor/check.h"
 #include "cli/terminal/quantities.h"
 
@@ -26,7 +27,6 @@ constexpr std::chrono::seconds kSearchPatience{10};
 // The first build with a toolchain must load its compilers, and may wait for other builds.
 constexpr std::chrono::seconds kTestBuildPatience{60};
 
-constexpr const char* kSystemSocket = "/run/cccl-cached/socket";
 // Say whose default socket is used if neither --socket nor $CCCL_CACHE_SOCKET is given.
 constexpr const char* kSystems = "the system's";
 constexpr const char* kUsers = "this user's";

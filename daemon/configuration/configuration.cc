@@ -51,10 +51,10 @@ std::string Below(const std::string& directory, std::string_view name) {
 std::string DefaultSocket(const Surroundings& surroundings) {
   const std::string made = DirectoryFromSystemd(surroundings, "RUNTIME_DIRECTORY");
   if (!made.empty()) return made + "/socket";
-  if (ServesTheNode(surroundings)) return "/run/cccl-cached/socket";
-  const std::string runtime = AbsoluteVariable(surroundings, "XDG_RUNTIME_DIR");
-  return runtime.empty() ? SocketBelowHome(surroundings.Variable("HOME"))
-                         : runtime + "/cccl-cached/socket";
+  if (ServesTheNode(surroundings)) return kSystemSocket;
+  const std::vector<std::string> users =
+      UsersSockets(surroundings.Variable("XDG_RUNTIME_DIR"), surroundings.Variable("HOME"));
+  return users.empty() ? std::string() : users.front();
 }
 
 std::string DefaultStateDirectory(const Surroundings& surroundings) {

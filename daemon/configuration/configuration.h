@@ -47,7 +47,8 @@ struct Configuration {
   mode_t socket_mode = 0600;
   std::string socket_group;  ///< if empty, the socket keeps its group
   std::vector<std::string> container_socket;
-  std::string admin_group;  ///< if empty, no group has administrators
+  std::string admin_group;                    ///< if empty, no group has administrators
+  std::chrono::milliseconds idle_timeout{0};  ///< 0: never
   std::vector<std::string> toolchain_root;
   ToolchainSearch toolchain_search = ToolchainSearch::kEverywhere;
   LogLevel log_level = LogLevel::kInfo;

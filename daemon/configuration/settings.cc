@@ -94,6 +94,8 @@ constexpr std::array kSettings = {
         "additional socket for containers; its callers are never administrators"),
     One<GroupFormat, &C::admin_group>("admin_group",
                                       "group whose members are administrators, like root"),
+    One<DurationOrZeroFormat, &C::idle_timeout>(
+        "idle_timeout", "stop after this time without connections and compiles; 0: never"),
     One<PathFormat, &C::state_dir>("state_dir", "directory of the store"),
     List<PathFormat, &C::toolchain_root>("toolchain_root",
                                          "additional directory to search for CUDA"),

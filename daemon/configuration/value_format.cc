@@ -222,6 +222,15 @@ std::string DurationFormat::Show(std::chrono::milliseconds value) {
   return ShowWithUnit(static_cast<uint64_t>(value.count()), kTimeUnits);
 }
 
+Result<std::chrono::milliseconds> DurationOrZeroFormat::Parse(std::string_view text) {
+  if (text == kZero) return std::chrono::milliseconds(0);
+  return DurationFormat::Parse(text);
+}
+
+std::string DurationOrZeroFormat::Show(std::chrono::milliseconds value) {
+  return value.count() == 0 ? std::string(kZero) : DurationFormat::Show(value);
+}
+
 Result<LogLevel> LogLevelFormat::Parse(std::string_view text) {
   return ParseChoice(text, kLogLevels);
 }

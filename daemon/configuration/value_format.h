@@ -125,6 +125,12 @@ struct DurationFormat {
   static std::string Show(std::chrono::milliseconds value);
 };
 
+/// Like DurationFormat, but also "0".
+struct DurationOrZeroFormat : DurationFormat {
+  static Result<std::chrono::milliseconds> Parse(std::string_view text);
+  static std::string Show(std::chrono::milliseconds value);
+};
+
 struct LogLevelFormat {
   static constexpr std::string_view kPlaceholder = "LEVEL";
   static constexpr bool kBare = false;

@@ -52,6 +52,8 @@ Told Signals::Wait(std::chrono::milliseconds patience) const {
   }
 }
 
+void StopThisProcess() { kill(getpid(), SIGTERM); }
+
 LastExit::LastExit(const Signals& signals, std::chrono::milliseconds patience, int code)
     : thread_([&signals, patience, code](const std::stop_token& stop) {
         NameThread("last exit");

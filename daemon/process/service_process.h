@@ -32,6 +32,9 @@ class Signals {
   sigset_t set_;
 };
 
+/// Sends SIGTERM to this process, for a thread that waits in Signals::Wait.
+void StopThisProcess();
+
 /// Ends a process whose shutdown hangs, for example because a thread waits for a file system that
 /// does not answer.
 class LastExit {

@@ -90,6 +90,26 @@ class ContainersConnection final : public Connection {
   const std::unique_ptr<Connection> connection_;
 };
 
+/// Finds out that a daemon was unused for some time. Not thread-safe.
+class IdleTime {
+ public:
+  /// `limit` is the time; 0 for no end.
+  explicit IdleTime(std::chrono::milliseconds limit) : limit_(limit) {}
+
+  void NoteUse() { last_use_ = Clock::now(); }
+  /// Returns whether the time since the last use has reached the limit. Returns true only once.
+  [[nodiscard]] bool Ends() {
+    if (limit_.count() == 0 || Clock::now() - last_use_ < limit_) return false;
+    limit_ = std::chrono::milliseconds(0);
+    return true;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::chrono::milliseconds limit_;
+  Clock::time_point last_use_ = Clock::now();
+};
+
 Status CheckGuard() {
   const MethodTable none;
   grpc::ServerBuilder builder;
@@ -108,6 +128,7 @@ class Server::Impl {
         statistics_(sources.statistics),
         report_cut_off_(std::move(sources.report_cut_off)),
         report_lost_socket_(std::move(sources.report_lost_socket)),
+        report_idle_(std::move(sources.report_idle)),
         alive_(std::move(sources.alive)),
         accounts_(sources.accounts),
         administrators_(options_.admin_group),
@@ -149,7 +170,8 @@ class Server::Impl {
         snapshots_{sources.snapshots, call_threads_},
         peer_servers_(PeerServerParts{backend_, admin_, info_, health_, snapshots_, rights_},
                       options_.limits.idle_peer_servers),
-        floods_(TrafficLimitsOf(options_.limits), std::chrono::steady_clock::now) {}
+        floods_(TrafficLimitsOf(options_.limits), std::chrono::steady_clock::now),
+        idle_time_(options_.idle_timeout) {}
 
   void AddListener(ListeningSocket socket) { listeners_.push_back(std::move(socket)); }
 
@@ -172,6 +194,7 @@ class Server::Impl {
               answer_gate_.EndSlow();
               peer_servers_.EndIdle();
               floods_.Forget();
+              EndIfIdle();
               alive_();
             },
         .tell_problem = [this](std::string problem) { NoteSockets(std::move(problem)); }};
@@ -210,7 +233,16 @@ class Server::Impl {
     if (IsContainerUser(peer.uid)) peer.uid = kOverflowUid;
   }
 
+  void EndIfIdle() {
+    const BuildGauges builds = admin_.building();
+    if (budget_.Used(Resource::kConnections) + builds.in_flight + builds.queued > 0) {
+      idle_time_.NoteUse();
+    }
+    if (idle_time_.Ends()) report_idle_();
+  }
+
   std::unique_ptr<Connection> Admit(FileDescriptor socket, const Peer& peer) {
+    idle_time_.NoteUse();
     auto connection = peer_servers_.Connect(std::move(socket), peer);
     if (connection == nullptr || !IsContainerUser(peer.uid)) return connection;
     return std::make_unique<ContainersConnection>(accounts_.containers().Hold(peer.uid),
@@ -249,6 +281,7 @@ class Server::Impl {
   Statistics& statistics_;
   const std::function<void(std::string_view)> report_cut_off_;
   const std::function<void(std::string_view)> report_lost_socket_;
+  const std::function<void()> report_idle_;
   const std::function<void()> alive_;
   Accounts& accounts_;
   const Administrators administrators_;
@@ -269,6 +302,7 @@ class Server::Impl {
   const DaemonsRights rights_;
   PeerServers peer_servers_;
   FloodHistory floods_;  // used only on the acceptor's thread
+  IdleTime idle_time_;   // used only on the acceptor's thread
   std::vector<ListeningSocket> listeners_;
   std::unique_ptr<Acceptor> acceptor_;
 };

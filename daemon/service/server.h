@@ -41,6 +41,7 @@ struct ServerOptions {
   std::optional<gid_t> admin_group;       ///< the members of this group may administer the daemon
   std::chrono::milliseconds tick{5'000};  ///< interval of the checks for idle servers and slow
                                           ///< calls
+  std::chrono::milliseconds idle_timeout{0};  ///< see ServerSources::report_idle; 0: never
 };
 
 /// The objects that produce the responses. All references must outlive the server.
@@ -70,6 +71,9 @@ struct ServerSources {
   /// Called on the acceptor's thread when clients can't find the daemon's sockets any more. The
   /// argument is the reason, which health also reports.
   std::function<void(std::string_view)> report_lost_socket;
+  /// Called once on the acceptor's thread, when for ServerOptions::idle_timeout no connection was
+  /// open and no compile ran or waited. Connections are still accepted then.
+  std::function<void()> report_idle;
   /// Called on the acceptor's thread, at intervals of at most twice `tick`, as long as the server
   /// can accept connections.
   std::function<void()> alive;

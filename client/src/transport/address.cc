@@ -123,14 +123,6 @@ SocketSearch SocketSearch::FromEnvironment(std::string explicit_path) {
   return search;
 }
 
-std::vector<std::string> SocketSearch::UsersPaths() const {
-  std::vector<std::string> paths;
-  if (runtime_directory.starts_with('/'))
-    paths.push_back(runtime_directory + "/cccl-cached/socket");
-  if (std::string below = SocketBelowHome(home); !below.empty()) paths.push_back(std::move(below));
-  return paths;
-}
-
 Expected<std::string> FindSocket(const SocketSearch& search) {
   if (!search.explicit_path.empty()) return search.explicit_path;
   if (!search.named_path.empty()) return search.named_path;

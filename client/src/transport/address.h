@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/files/own_path.h"
 #include "cccl_cache/expected.h"
 
 namespace cccl_cache {
@@ -14,15 +15,16 @@ struct SocketSearch {
   std::string explicit_path;      ///< path from the program, used without checks
   std::string named_path;         ///< $CCCL_CACHE_SOCKET, used without checks
   std::string runtime_directory;  ///< $XDG_RUNTIME_DIR
-  std::string system_path = "/run/cccl-cached/socket";
+  std::string system_path = kSystemSocket;
   std::string home;  ///< $HOME
 
   /// Returns a search with the environment variables of this process. A set-uid program ignores
   /// them. Paths may have the form of gRPC: "unix:///run/a/socket".
   static SocketSearch FromEnvironment(std::string explicit_path);
-  /// Returns the paths of the sockets on which a daemon of this user may listen: in the runtime
-  /// directory and in the home directory.
-  [[nodiscard]] std::vector<std::string> UsersPaths() const;
+  /// Returns the paths of the sockets on which a daemon of this user may listen.
+  [[nodiscard]] std::vector<std::string> UsersPaths() const {
+    return UsersSockets(runtime_directory, home);
+  }
 };
 
 /// Returns the path of the socket to use: the explicit path, else the named path, else a socket of

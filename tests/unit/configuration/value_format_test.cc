@@ -115,6 +115,10 @@ TEST_CASE("a shown value can be parsed and is the same value") {
   CHECK(ModeFormat::Show(0640) == "0640");
   CHECK(SizeFormat::Show(4ull << 30) == "4GiB");
   CHECK(DurationFormat::Show(90s) == "90s");
+  CHECK_FALSE(DurationFormat::Parse("0").ok());
+  CHECK(*DurationOrZeroFormat::Parse("0") == 0s);
+  CHECK(DurationOrZeroFormat::Show(0s) == "0");
+  CHECK(DurationOrZeroFormat::Show(*DurationOrZeroFormat::Parse("90s")) == "90s");
 }
 
 }  // namespace value_format_test

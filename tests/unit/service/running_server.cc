@@ -58,6 +58,7 @@ RunningServer::RunningServer(ServiceLimits limits, Deposits::Options deposit_opt
       [] { return std::optional(ShelfGauges{.shelves = 2, .entries = 6}); },
       [this](std::string_view) { ++cut_offs_reported; },
       [](std::string_view) {},
+      [] {},
       [] {}};
   server = std::make_unique<Server>(std::move(options), std::move(sources));
   auto listener = ListeningSocket::Bind({socket_, 0666, {}});
