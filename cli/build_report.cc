@@ -135,7 +135,7 @@ void ExplainFailure(const BuildResult& result, const CompilePlan& plan) {
   if (silent) Complain("does not compile: " + std::string(result.reason()));
   std::string hint = FailureHint(plan, silent ? result.reason() : result.log());
   if (hint.empty() && plan.compiler == Compiler::kNvrtc) hint = result.hint();
-  if (!hint.empty()) Complain(hint, Colour::kYellow);
+  if (!hint.empty()) Complain(hint, Role::kWarning);
 }
 
 Expected<Done> WriteArtifact(const BuildResult& result, const CompilePlan& plan) {
@@ -156,13 +156,14 @@ Expected<Done> WriteArtifact(const BuildResult& result, const CompilePlan& plan)
 std::string SummaryOf(const BuildResult& result, const CompilePlan& plan,
                       std::chrono::microseconds time) {
   const std::string_view tier = result.tier();
+  const bool coloured = WantsColour(STDERR_FILENO);
   std::string text = Painted(cccl_cache_outcome_name(result.info().outcome),
-                             result.reason().empty() ? Colour::kGreen : Colour::kYellow,
-                             WantsColour(STDERR_FILENO));
+                             result.reason().empty() ? Role::kGood : Role::kWarning, coloured);
   if (!tier.empty() && tier != "none") text += " (" + std::string(tier) + ")";
   const auto microseconds = static_cast<double>(time.count());
-  text += " " +
-          (microseconds >= 1e6 ? Fixed(microseconds / 1e6, "s") : Fixed(microseconds / 1e3, "ms"));
+  const std::string took =
+      microseconds >= 1e6 ? Fixed(microseconds / 1e6, "s") : Fixed(microseconds / 1e3, "ms");
+  text += " " + Painted(took, Role::kTitle, coloured);
   if (!result.reason().empty()) text += ": " + std::string(result.reason());
   if (plan.summary == Summary::kDetails) {
     if (!result.key().empty()) text += "\nkey " + std::string(result.key());

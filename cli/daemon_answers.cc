@@ -19,10 +19,14 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(RejectedToolchain, root, reason)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ToolchainList, toolchains, rejected)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Statistic, name, label, value, gauge, help, labels)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(RemoteTier, address, problem)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Statistics, statistics, version, remote)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(HourlyStatistics, begin_s, statistics)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(DearCompile, program, kind, toolchain, key,
+                                                compile_ms, time_ms, uid)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Statistics, statistics, version, remote, hours,
+                                                dearest)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Flight, key, kind, toolchain, state, waiters,
                                                 age_ms, running_ms, estimate_ms, uid,
-                                                of_this_process)
+                                                of_this_process, program)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(UserQueue, user, queued, running)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Zygote, toolchain, resident_bytes, jobs, user)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Failure, time_ms, kind, uid, key, error)
@@ -64,7 +68,8 @@ Expected<Answer> Ask(Client& client, const char* question,
 
 }  // namespace
 
-double Statistics::Sum(std::string_view name, std::string_view tier) const {
+double SumOf(const std::vector<Statistic>& statistics, std::string_view name,
+             std::string_view tier) {
   double sum = 0;
   for (const Statistic& each : statistics) {
     if (each.name == name && (tier.empty() || each.label == tier)) sum += each.value;

@@ -66,14 +66,36 @@ struct RemoteTier {
   std::string problem;
 };
 
+/// Returns the sum of the statistic's values over all tiers, or the value of one tier if it is
+/// given.
+[[nodiscard]] double SumOf(const std::vector<Statistic>& statistics, std::string_view name,
+                           std::string_view tier = {});
+
+struct HourlyStatistics {
+  uint64_t begin_s = 0;
+  std::vector<Statistic> statistics;
+};
+
+struct DearCompile {
+  std::string program;
+  std::string kind;
+  std::string toolchain;
+  std::string key;
+  uint64_t compile_ms = 0;
+  uint64_t time_ms = 0;
+  uint32_t uid = 0;
+};
+
 struct Statistics {
   std::vector<Statistic> statistics;
   std::string version;
   RemoteTier remote;
+  std::vector<HourlyStatistics> hours;
+  std::vector<DearCompile> dearest;
 
-  /// Returns the sum of the statistic's values over all tiers, or the value of one tier if it is
-  /// given.
-  [[nodiscard]] double Sum(std::string_view name, std::string_view tier = {}) const;
+  [[nodiscard]] double Sum(std::string_view name, std::string_view tier = {}) const {
+    return SumOf(statistics, name, tier);
+  }
   [[nodiscard]] bool Has(std::string_view name) const;
 };
 
@@ -93,6 +115,7 @@ struct Flight {
   uint64_t estimate_ms = 0;
   uint32_t uid = 0;
   bool of_this_process = false;
+  std::string program;
 };
 
 struct UserQueue {

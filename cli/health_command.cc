@@ -46,11 +46,11 @@ std::string Status(const Health& health) { return health.serving ? "serving" : "
 
 std::string Text(const Health& health, bool coloured) {
   const std::string status =
-      Painted(Status(health), health.serving ? Colour::kGreen : Colour::kRed, coloured);
+      Painted(Status(health), health.serving ? Role::kGood : Role::kBad, coloured);
   std::string text =
       "cccl-cached " + health.daemon.version + " at " + health.socket + ": " + status + "\n";
   if (!health.daemon.problem.empty())
-    text += Painted(health.daemon.problem, Colour::kYellow, coloured) + "\n";
+    text += Painted(health.daemon.problem, Role::kWarning, coloured) + "\n";
   return text;
 }
 

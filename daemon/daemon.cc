@@ -206,6 +206,7 @@ Daemon::Daemon(Parts parts)
                .toolchains = toolchains_,
                .releases = releases_,
                .statistics = parts.stores.statistics,
+               .hours = parts.stores.hours,
                .breakdown = breakdown_,
                .failures = failures_,
                .snapshots = snapshots_,
@@ -216,6 +217,8 @@ Daemon::Daemon(Parts parts)
                .building = [this] { return coordinator_.Gauges(); },
                .activity = [this](const Peer& peer) { return coordinator_.Activity(peer); },
                .zygotes = [this] { return compiler_.Zygotes(); },
+               .dearest = [this](const Peer& peer,
+                                 size_t most) { return coordinator_.Dearest(peer, most); },
                .cluster = [this]() -> std::optional<ClusterGauges> {
                  if (redis_ == nullptr) return std::nullopt;
                  redis_->Refresh();  // the next call returns the refreshed values
@@ -235,6 +238,7 @@ Daemon::Daemon(Parts parts)
            .compiler = compiler_,
            .meta = *parts.stores.disk,
            .statistics = parts.stores.statistics,
+           .hours = parts.stores.hours,
            .eviction_log = parts.stores.eviction_log,
            .log = log_,
            .store_problem = [&disk = *parts.stores.disk] { return disk.problem(); },

@@ -18,6 +18,7 @@
 #include "daemon/core/lease/deposits.h"
 #include "daemon/core/lookup/eviction_log.h"
 #include "daemon/core/model/account.h"
+#include "daemon/core/model/hourly_counts.h"
 #include "daemon/core/model/result.h"
 #include "daemon/core/model/statistics.h"
 #include "daemon/files/host_files.h"
@@ -51,6 +52,7 @@ class Stores {
   Stores& operator=(const Stores&) = delete;
 
   Statistics statistics;
+  HourlyCounts hours;
   EvictionLog eviction_log;
   MemoryStore memory;
   std::unique_ptr<RocksdbStore> disk;  ///< never null after Open; last member, because it calls the

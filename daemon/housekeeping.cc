@@ -16,9 +16,12 @@ namespace cccl_cache::daemon {
 namespace {
 
 constexpr std::string_view kCountersName = "counters";
+constexpr std::string_view kHoursName = "hours";
 constexpr std::string_view kEvictionLogName = "departures";
 constexpr std::chrono::seconds kInterval{1};
 constexpr uint64_t kTurnsBetweenShelves = 10;
+/// The rows by hour are longer than the counters, so they are stored once a minute.
+constexpr uint64_t kTurnsBetweenHours = 60;
 /// The daemon counts as not ready for this long after an error.
 constexpr std::chrono::seconds kErrorsAreRecent{60};
 
@@ -48,6 +51,11 @@ Housekeeping::Housekeeping(Parts parts) : parts_(std::move(parts)) {
     parts_.statistics.Restore(*counters);
   }
   kept_ = parts_.statistics.Serialize();
+  if (const std::optional<std::string> hours = parts_.meta.GetMeta(kHoursName)) {
+    parts_.hours.Restore(*hours);
+  }
+  kept_hours_ = parts_.hours.Serialize();
+  NoteHour();
   if (const std::optional<std::string> eviction_log = parts_.meta.GetMeta(kEvictionLogName)) {
     parts_.eviction_log.Restore(*eviction_log);
   }
@@ -60,7 +68,9 @@ Housekeeping::Housekeeping(Parts parts) : parts_(std::move(parts)) {
 Housekeeping::~Housekeeping() {
   thread_.request_stop();
   thread_.join();
+  NoteHour();
   KeepCounters();
+  KeepHours();
   KeepEvictionLog();
 }
 
@@ -70,6 +80,8 @@ void Housekeeping::Run(std::stop_token stop) {
   const MutexLock lock(mutex_);
   for (uint64_t turn = 0; !stop.stop_requested(); ++turn) {
     if (turn % kTurnsBetweenShelves == 0) parts_.look_at_shelves();
+    NoteHour();
+    if (turn % kTurnsBetweenHours == 0) KeepHours();
     KeepCounters();
     KeepEvictionLog();
     parts_.compiler.KeepOnly(parts_.toolchains.Present());
@@ -137,6 +149,17 @@ void Housekeeping::KeepCounters() {
   if (counters == kept_) return;
   parts_.meta.PutMeta(kCountersName, counters);
   kept_ = std::move(counters);
+}
+
+void Housekeeping::NoteHour() {
+  parts_.hours.Note(std::chrono::system_clock::now(), parts_.statistics);
+}
+
+void Housekeeping::KeepHours() {
+  std::string hours = parts_.hours.Serialize();
+  if (hours == kept_hours_) return;
+  parts_.meta.PutMeta(kHoursName, hours);
+  kept_hours_ = std::move(hours);
 }
 
 void Housekeeping::KeepEvictionLog() {

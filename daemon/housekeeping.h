@@ -13,6 +13,7 @@
 #include "base/mutex.h"
 #include "daemon/compile/worker_compiler.h"
 #include "daemon/core/lookup/eviction_log.h"
+#include "daemon/core/model/hourly_counts.h"
 #include "daemon/core/model/statistics.h"
 #include "daemon/core/model/tier.h"
 #include "daemon/core/model/toolchain.h"
@@ -22,8 +23,8 @@ namespace cccl_cache::daemon {
 
 /// The daemon's background work, on its own thread. It first loads the default toolchain, so that
 /// the first job need not wait for that. Then it regularly ends the zygotes of removed toolchains,
-/// stores the counters and the last evictions so that they survive a restart or a crash, and
-/// reports problems of the daemon. The parts must outlive it.
+/// stores the counters, their growth by hour, and the last evictions, so that they survive a
+/// restart or a crash, and reports problems of the daemon. The parts must outlive it.
 class Housekeeping {
  public:
   struct Parts {
@@ -31,6 +32,7 @@ class Housekeeping {
     WorkerCompiler& compiler;
     MetaStore& meta;
     Statistics& statistics;
+    HourlyCounts& hours;
     EvictionLog& eviction_log;
     Log& log;
     /// Returns why the store can't be written now. Empty if it can be written.
@@ -44,9 +46,9 @@ class Housekeeping {
     std::function<void()> look_at_shelves;  ///< called every ten seconds; must return at once
   };
 
-  /// Loads the counters and evictions that the last run stored.
+  /// Loads the counters, hours and evictions that the last run stored.
   explicit Housekeeping(Parts parts);
-  /// Stores counters and evictions a last time.
+  /// Stores counters, hours and evictions a last time.
   ~Housekeeping();
   Housekeeping(const Housekeeping&) = delete;
   Housekeeping& operator=(const Housekeeping&) = delete;
@@ -55,6 +57,8 @@ class Housekeeping {
   void Run(std::stop_token stop);
   void WarmDefaultToolchain();
   void KeepCounters();
+  void NoteHour();
+  void KeepHours();
   void KeepEvictionLog();
   [[nodiscard]] std::string Problem();
   /// Returns a text about recent errors that no client can cause. Empty if there are none.
@@ -65,6 +69,7 @@ class Housekeeping {
   // The values that were stored last. The threads of constructor, Run() and destructor use them,
   // one after the other.
   std::string kept_;             ///< the counters
+  std::string kept_hours_;       ///< the counts by hour
   uint64_t kept_evictions_ = 0;  ///< number of evictions stored
   // State of RecentErrors; used by its own thread only.
   uint64_t errors_ = 0;  ///< errors counted so far

@@ -29,21 +29,21 @@ constexpr size_t kIndent = kNameColumns + kVerdictColumns;
 /// The appearance of a verdict: the word, which is also used in JSON, and the colour in a terminal.
 struct VerdictLook {
   const char* word;
-  Colour colour;
+  Role role;
 };
 
 VerdictLook LookOf(CheckVerdict verdict) {
   switch (verdict) {
     case CheckVerdict::kPass:
-      return {"pass", Colour::kGreen};
+      return {"pass", Role::kGood};
     case CheckVerdict::kWarning:
-      return {"warning", Colour::kYellow};
+      return {"warning", Role::kWarning};
     case CheckVerdict::kFailure:
-      return {"failure", Colour::kRed};
+      return {"failure", Role::kBad};
     case CheckVerdict::kSkipped:
       break;
   }
-  return {"skipped", Colour::kDim};
+  return {"skipped", Role::kFaint};
 }
 
 std::string Padded(std::string text, size_t columns) {
@@ -106,7 +106,7 @@ std::string ChecksText(const std::vector<Check>& checks, bool coloured) {
   for (const Check& check : checks) {
     const VerdictLook look = LookOf(check.verdict);
     text += Padded(check.name, kNameColumns);
-    text += Painted(Padded(look.word, kVerdictColumns), look.colour, coloured);
+    text += Painted(Padded(look.word, kVerdictColumns), look.role, coloured);
     text += Wrapped(check.seen);
     if (!check.way_out.empty()) {
       text += std::string(kIndent, ' ') + Wrapped("-> " + check.way_out);

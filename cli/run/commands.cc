@@ -200,7 +200,8 @@ int RunAndReport(const CommonOptions& common, const RunOptions& options, Variabl
   const Advisor advisor{
       .no_daemon = [&common] { return NoDaemon(common); },
       .unknown_library = [&common](const auto& path) { return OfUnknownLibrary(path, common); }};
-  const std::string text = common.json ? report.Json(each, advisor) : report.Text(each, advisor);
+  const std::string text = common.json ? report.Json(each, advisor)
+                                       : report.Text(each, advisor, WantsColour(STDERR_FILENO));
   // The report goes to standard error, because standard output belongs to the program.
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
   return status;
@@ -220,7 +221,7 @@ int Run(const CommonOptions& common, const RunOptions& options) {
   }
   Expected<RunReport> report = RunReport::Make();
   if (!report.ok()) {
-    Complain("there is no report: " + report.error().message, Colour::kYellow);
+    Complain("there is no report: " + report.error().message, Role::kWarning);
     return Start(common.program, variables);
   }
   // EndAs() may end this process by a signal, so the report's files must be removed before.

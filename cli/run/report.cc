@@ -209,6 +209,12 @@ std::string Verdict(const RunCounts& counts) {
               : Uncacheable(counts) + ". The next run finds the others.");
 }
 
+/// Returns the role of the verdict: a warning if a call was not served.
+Role RoleOf(const RunCounts& counts) {
+  if (counts.calls == 0 || Forwarded(counts) > 0) return Role::kWarning;
+  return counts.hits + counts.joined > 0 ? Role::kGood : Role::kPlain;
+}
+
 /// Returns the advice for the problems that occurred, one per line, or "" if there was no problem.
 std::string WaysOut(const RunCounts& counts, const Advisor& advisor) {
   std::string text;
@@ -280,11 +286,11 @@ std::vector<RunCounts> RunReport::Read(const Advisor& advisor) const {
   return list;
 }
 
-std::string RunReport::Text(bool each, const Advisor& advisor) const {
+std::string RunReport::Text(bool each, const Advisor& advisor, bool coloured) const {
   const std::vector<RunCounts> processes = Read(advisor);
   const RunCounts sum = Sum(processes);
   const RunCounts steps = Sum(processes, true);
-  std::string text = std::string(kPrefix) + Verdict(sum) + "\n";
+  std::string text = kPrefix + Painted(Verdict(sum), RoleOf(sum), coloured) + "\n";
   if (steps.hits > 0) text += "  of the steps of nvcc, " + HitsOfAll(steps) + "\n";
   text += WaysOut(sum, advisor);
   if (!each || processes.empty()) return text;

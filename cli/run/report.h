@@ -57,8 +57,8 @@ class RunReport {
   [[nodiscard]] const std::string& directory() const { return directory_; }
   /// Returns the report as text. It begins with a sentence that sums up the outcomes. If `each`, it
   /// also has a line for each process. Sums leave out the steps of runs of nvcc, whose time is in
-  /// that of their runs.
-  [[nodiscard]] std::string Text(bool each, const Advisor& advisor) const;
+  /// that of their runs. `coloured`: with escape sequences for a terminal.
+  [[nodiscard]] std::string Text(bool each, const Advisor& advisor, bool coloured = false) const;
   [[nodiscard]] std::string Json(bool each, const Advisor& advisor) const;
 
  private:

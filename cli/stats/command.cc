@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/terminal/command.h"
 
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <CLI/App.hpp>
@@ -15,6 +16,9 @@
 
 #include "cccl_cache/client.h"
 #include "cli/stats/formats.h"
+#include "cli/stats/html.h"
+#include "cli/terminal/files.h"
+#include "cli/terminal/user_names.h"
 
 namespace cccl_cache::cli {
 namespace {
@@ -30,11 +34,29 @@ struct StatsOptions {
   std::string by;
   bool prometheus = false;
   std::string watch;  ///< interval in seconds; empty to print only once
+  std::string html;   ///< path of the page to write; empty for none
 };
 
 std::string Problem(Client& client) {
   const Expected<DaemonInfo> info = AskInfo(client);
   return info.ok() ? info->problem : "not known: " + info.error().message;
+}
+
+int WriteHtml(Client& client, const Statistics& stats, const std::string& path,
+              const CommonOptions& common) {
+  utsname machine = {};
+  uname(&machine);
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const HtmlContext context = {
+      .node = machine.nodename,
+      .socket = std::string(client.socket()),
+      .problem = Problem(client),
+      .now_s = static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(now).count()),
+      .name_of = [names = UserNames()](const std::string& label) mutable {
+        return names.Of(label);
+      }};
+  const Expected<Done> written = WriteFile(path, StatsHtml(stats, context));
+  return written.ok() ? kDone : Fail(written.error(), common);
 }
 
 /// Prints one line of rates for each interval. Returns, with an exit code, when the daemon no
@@ -65,11 +87,14 @@ int Run(const StatsOptions& options, const CommonOptions& common) {
       return FailUsage("--watch takes a number of seconds from 0.01 to 86400", common);
     }
   }
-  if (options.openmetrics + options.prometheus + common.json + watch + options.zero > 1) {
-    return FailUsage("--json, --openmetrics, --prometheus, --watch and --zero exclude each other",
-                     common);
+  const bool html = !options.html.empty();
+  if (options.openmetrics + options.prometheus + common.json + watch + options.zero + html > 1) {
+    return FailUsage(
+        "--json, --openmetrics, --prometheus, --html, --watch and --zero exclude each other",
+        common);
   }
-  if (!options.by.empty() && (options.openmetrics || options.prometheus || watch || options.zero)) {
+  if (!options.by.empty() &&
+      (options.openmetrics || options.prometheus || watch || options.zero || html)) {
     return FailUsage("--by goes with --json alone", common);
   }
   Expected<Client> client = Client::Open(common.socket);
@@ -80,19 +105,19 @@ int Run(const StatsOptions& options, const CommonOptions& common) {
     return zeroed.ok() ? Print("all totals are zero now\n") : Fail(zeroed.error(), common);
   }
   const bool detailed =
-      options.openmetrics || options.prometheus || options.verbose || !options.by.empty();
+      options.openmetrics || options.prometheus || options.verbose || html || !options.by.empty();
   const Expected<Statistics> stats = AskStatistics(*client, {}, detailed);
   if (!stats.ok()) return Fail(stats.error(), common);
   if (!options.by.empty()) {
     return Print(common.json ? StatsTableJson(*stats, options.by) : StatsTable(*stats, options.by));
   }
+  if (html) return WriteHtml(*client, *stats, options.html, common);
   if (options.openmetrics) return Print(StatsOpenMetrics(*stats, /*by_user=*/true));
   if (options.prometheus) return Print(StatsPrometheus(*stats, /*by_user=*/false));
   if (common.json) return Print(StatsJson(*stats));
   if (options.verbose) return Print(StatsText(*stats));
   const std::string problem = Problem(*client);
-  const bool coloured = !problem.empty() && WantsColour(STDOUT_FILENO);
-  return Print(StatsSummary(*stats, client->socket(), Painted(problem, Colour::kRed, coloured)));
+  return Print(StatsSummary(*stats, client->socket(), problem, WantsColour(STDOUT_FILENO)));
 }
 
 }  // namespace
@@ -101,7 +126,9 @@ void AddStatsCommand(CLI::App* app, const CommonOptions& common, int* exit_code)
   CLI::App* command = app->add_subcommand(
       "stats", "Show the daemon's counters: hits, time saved, size of the cache");
   command->group("Daemon");
-  command->footer("Example: cccl-cache-cli stats --by user");
+  command->footer(
+      "Example: cccl-cache-cli stats --by user\n"
+      "Example: cccl-cache-cli stats --html stats.html");
   const auto options = std::make_shared<StatsOptions>();
   command->add_flag("--openmetrics", options->openmetrics, "Write OpenMetrics text");
   command->add_flag("--prometheus", options->prometheus,
@@ -114,6 +141,10 @@ void AddStatsCommand(CLI::App* app, const CommonOptions& common, int* exit_code)
              {"user", "toolchain", "kind", "namespace"});
   command->add_flag("--watch{2}", options->watch,
                     "Print the current rates every 2 s, or as in --watch=0.5");
+  command
+      ->add_option("--html", options->html,
+                   "Write one HTML page: hits by hour, time saved by program, the longest compiles")
+      ->type_name("FILE");
   command->add_flag("--zero", options->zero, "Set all totals to zero (administrators)");
   command->callback([options, &common, exit_code] { *exit_code = Run(*options, common); });
 }

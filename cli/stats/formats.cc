@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "cli/stats/rows.h"
 #include "cli/terminal/command.h"
 #include "cli/terminal/quantities.h"
 
@@ -24,13 +25,6 @@ std::vector<Statistic> Grouped(std::vector<Statistic> all) {
   for (const Statistic& each : all) first.emplace(each.name, first.size());
   std::ranges::stable_sort(all, {}, [&](const Statistic& each) { return first[each.name]; });
   return all;
-}
-
-/// Returns the percentage of builds for which no compile was needed, as text.
-std::string HitRate(const Statistics& all) {
-  const double saved = all.Sum("hits_total") + all.Sum("joins_total");
-  const double asked = saved + all.Sum("compiles_total");
-  return asked > 0 ? Fixed(100 * saved / asked, "%") : "none yet";
 }
 
 constexpr const char* kMetricPrefix = "cccl_cached_";
@@ -48,19 +42,6 @@ std::pair<std::string_view, std::string_view> FamilyOf(const Statistic& statisti
     if (name.ends_with(suffix)) return {without(suffix), "histogram"};
   }
   return {name, "gauge"};
-}
-
-/// Returns the value of the label `name`, or "" if the statistic has no such label. Values are not
-/// unescaped, because the daemon's values have no characters that need escaping.
-std::string_view LabelOf(const Statistic& statistic, std::string_view name) {
-  std::string_view rest = statistic.labels;
-  while (!rest.empty()) {
-    const size_t equals = std::min(rest.find("=\""), rest.size());
-    const size_t end = std::min(rest.find('"', equals + 2), rest.size());
-    if (rest.substr(0, equals) == name) return rest.substr(equals + 2, end - equals - 2);
-    rest.remove_prefix(std::min(rest.size(), end + 2));
-  }
-  return {};
 }
 
 /// Returns whether the statistic is for those who may see what single users do.
@@ -100,106 +81,6 @@ std::string Exposition(const Statistics& stats, bool by_user, bool openmetrics) 
   std::string text;
   for (const std::string& name : order) text += families[name];
   return text;
-}
-
-/// One row of a table: the counts for one user, toolchain or kind of build.
-struct Row {
-  double builds = 0;
-  double hits = 0;
-  double joined = 0;
-  double compiled = 0;
-  double failed = 0;
-  double errors = 0;
-  double compile_seconds = 0;
-  double saved_seconds = 0;
-  double saved_unknown = 0;
-  double deposit_hits = 0;  ///< also those that had to wait for another caller to make the deposit
-  double deposits_made = 0;
-
-  void Add(const Statistic& statistic) {
-    const std::string_view name = statistic.name;
-    const double value = statistic.value;
-    if (name.starts_with("compile_")) {
-      compile_seconds += value;
-    } else if (name.starts_with("saved_seconds_")) {
-      saved_seconds += value;
-    } else if (name.starts_with("saved_unknown_")) {
-      saved_unknown += value;
-    } else if (name.starts_with("deposits_")) {
-      (LabelOf(statistic, "outcome") == "built" ? deposits_made : deposit_hits) += value;
-    } else {
-      const std::string_view outcome = LabelOf(statistic, "outcome");
-      builds += value;
-      double& count = outcome == "hit"      ? hits
-                      : outcome == "joined" ? joined
-                      : outcome == "failed" ? failed
-                      : outcome == "error"  ? errors
-                                            : compiled;
-      count += value;
-    }
-  }
-};
-
-/// One row of the table of namespaces.
-struct NamespaceRow {
-  double hits = 0;
-  double joined = 0;
-  double made = 0;
-  double read_bytes = 0;
-  double made_bytes = 0;
-  double saved_seconds = 0;
-
-  void Add(const Statistic& statistic) {
-    if (statistic.name == "deposits_by_namespace_total") {
-      const std::string_view outcome = LabelOf(statistic, "outcome");
-      (outcome == "hit" ? hits : outcome == "joined" ? joined : made) += statistic.value;
-    } else if (statistic.name == "deposit_bytes_by_namespace_total") {
-      const bool read = LabelOf(statistic, "direction") == "read";
-      (read ? read_bytes : made_bytes) += statistic.value;
-    } else {
-      saved_seconds += statistic.value;
-    }
-  }
-};
-
-/// Returns the rows in descending order of their numbers of deposits.
-std::vector<std::pair<std::string, NamespaceRow>> NamespaceRows(const Statistics& stats) {
-  std::map<std::string, NamespaceRow> rows;
-  for (const Statistic& each : stats.statistics) {
-    const std::string name(LabelOf(each, "namespace"));
-    if (!name.empty()) rows[name].Add(each);
-  }
-  std::vector<std::pair<std::string, NamespaceRow>> sorted(rows.begin(), rows.end());
-  std::ranges::stable_sort(sorted, std::greater{}, [](const auto& named) {
-    const NamespaceRow& row = named.second;
-    return row.hits + row.joined + row.made;
-  });
-  return sorted;
-}
-
-using Rows = std::vector<std::pair<std::string, Row>>;
-
-/// Returns the rows in descending order of their numbers of builds. `by` is the label that selects
-/// the row of a statistic.
-Rows RowsBy(const Statistics& stats, std::string_view by) {
-  const bool user = by == "user";
-  const std::vector<std::string_view> names =
-      user ? std::vector<std::string_view>{"builds_by_user_total", "compile_seconds_by_user_total",
-                                           "saved_seconds_by_user_total",
-                                           "saved_unknown_by_user_total", "deposits_by_user_total"}
-           : std::vector<std::string_view>{
-                 "builds_by_toolchain_total", "compile_duration_seconds_sum",
-                 "saved_seconds_by_toolchain_total", "saved_unknown_by_toolchain_total"};
-  std::map<std::string, Row> rows;
-  for (const Statistic& each : stats.statistics) {
-    if (std::find(names.begin(), names.end(), each.name) == names.end()) continue;
-    const std::string_view key = LabelOf(each, by);
-    rows[key.empty() ? "none" : std::string(key)].Add(each);
-  }
-  Rows sorted(rows.begin(), rows.end());
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const auto& a, const auto& b) { return a.second.builds > b.second.builds; });
-  return sorted;
 }
 
 double Total(const Rows& rows, double Row::*value) {
@@ -279,8 +160,8 @@ std::string StatsText(const Statistics& stats) {
   return NamespaceRows(stats).empty() ? text : text + "\n" + NamespaceTable(stats);
 }
 
-std::string StatsSummary(const Statistics& stats, std::string_view socket,
-                         std::string_view problem) {
+std::string StatsSummary(const Statistics& stats, std::string_view socket, std::string_view problem,
+                         bool coloured) {
   const auto count = [&stats](std::string_view name, std::string_view tier = {}) {
     return Count(stats.Sum(name, tier));
   };
@@ -315,15 +196,16 @@ std::string StatsSummary(const Statistics& stats, std::string_view socket,
          ": " + Many(stats.Sum("hits_total"), "hit") + " (memory " + count("hits_total", "memory") +
          ", disk " + count("hits_total", "disk") + shared + "), " + count("joins_total") +
          " joined another's compile, " + count("compiles_total") + " compiled, " +
-         count("compile_failures_total") + " failed; hit rate " + HitRate(stats) + "\n" +
-         "Saved     " + Duration(stats.Sum("saved_seconds_total")) + " of compile time" + without +
-         ", spent " + Duration(stats.Sum("compile_seconds_total")) + "\n" + deposits +
-         "Stored    " + Use(stats.Sum("bytes"), stats.Sum("store_limit_bytes")) + " in " +
-         Many(stats.Sum("entries"), "entry", "entries") + ", " + count("evictions_total") +
+         count("compile_failures_total") + " failed; hit rate " +
+         Painted(HitRate(stats), Role::kGood, coloured) + "\n" + "Saved     " +
+         Painted(Duration(stats.Sum("saved_seconds_total")), Role::kGood, coloured) +
+         " of compile time" + without + ", spent " + Duration(stats.Sum("compile_seconds_total")) +
+         "\n" + deposits + "Stored    " + Use(stats.Sum("bytes"), stats.Sum("store_limit_bytes")) +
+         " in " + Many(stats.Sum("entries"), "entry", "entries") + ", " + count("evictions_total") +
          " evicted" + too_large + "; deposits " + Bytes(stats.Sum("deposit_bytes")) + "\n" +
          remote + "Now       " + count("in_flight") + " compiling" + for_memory + ", " +
          count("queued") + " queued, " + Many(stats.Sum("clients"), "connection") + "\n" +
-         "Problem   " + (problem.empty() ? "none" : std::string(problem)) +
+         "Problem   " + (problem.empty() ? "none" : Painted(problem, Role::kBad, coloured)) +
          "   (-v: all counters)\n";
 }
 

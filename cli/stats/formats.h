@@ -11,11 +11,11 @@ namespace cccl_cache::cli {
 
 /// The functions below return the daemon's statistics: as one JSON object, as text with one line
 /// for each statistic, and as a summary of about six lines. `problem` is the problem that the
-/// daemon reports, or "".
+/// daemon reports, or "". `coloured`: with escape sequences for a terminal.
 [[nodiscard]] std::string StatsJson(const Statistics& stats);
 [[nodiscard]] std::string StatsText(const Statistics& stats);
 [[nodiscard]] std::string StatsSummary(const Statistics& stats, std::string_view socket,
-                                       std::string_view problem);
+                                       std::string_view problem, bool coloured = false);
 
 /// The functions below return detailed statistics: as OpenMetrics text, and as text in the older
 /// Prometheus format, which node_exporter reads from files. `by_user` includes the statistics of

@@ -129,19 +129,9 @@ std::string ShellQuoted(const std::string& text) {
   return "'" + CLI::detail::find_and_replace(text, "'", "'\\''") + "'";
 }
 
-bool WantsColour(int descriptor) {
-  const char* none = std::getenv("NO_COLOR");
-  return isatty(descriptor) != 0 && (none == nullptr || *none == '\0');
-}
-
-std::string Painted(std::string_view text, Colour colour, bool wanted) {
-  if (!wanted) return std::string(text);
-  return "\033[" + std::to_string(static_cast<int>(colour)) + "m" + std::string(text) + "\033[0m";
-}
-
-void Complain(const std::string& message, Colour colour) {
+void Complain(const std::string& message, Role role) {
   const std::string line =
-      Painted("cccl-cache-cli:", colour, WantsColour(STDERR_FILENO)) + " " + message + "\n";
+      Painted("cccl-cache-cli:", role, WantsColour(STDERR_FILENO)) + " " + message + "\n";
   // A write error is ignored, because an error message could not be printed either.
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
 }

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "cccl_cache/client.h"
 #include "cccl_cache/expected.h"
+#include "cli/terminal/style.h"
 
 namespace CLI {
 class App;
@@ -86,17 +87,9 @@ void AddWhenParsed(CLI::App* command, const CommonOptions& common, std::function
 /// Makes the option accept only these values. --help, completions and man pages list them.
 void AcceptOnly(CLI::Option* option, const std::vector<std::string>& choices);
 
-/// Text attributes. The numbers are parameters of ECMA-48's "select graphic rendition".
-enum class Colour { kDim = 2, kRed = 31, kGreen = 32, kYellow = 33 };
-/// Returns whether coloured text may be written to the descriptor: it is a terminal, and NO_COLOR
-/// is not set (https://no-color.org).
-[[nodiscard]] bool WantsColour(int descriptor);
-/// Returns the text with escape sequences for the colour, or unchanged if not `wanted`.
-[[nodiscard]] std::string Painted(std::string_view text, Colour colour, bool wanted);
-
 /// Prints "cccl-cache-cli: MESSAGE" to standard error. The prefix is red for an error and yellow
 /// for advice.
-void Complain(const std::string& message, Colour colour = Colour::kRed);
+void Complain(const std::string& message, Role role = Role::kBad);
 /// Prints the error to standard error and, with --json, as an object to standard output. Returns
 /// the exit code for the error.
 int Fail(const Error& error, const CommonOptions& common);

@@ -23,12 +23,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kPeriod{500};
 
-/// Returns the number of characters of the text, which must be valid UTF-8.
-size_t Width(std::string_view text) {
-  const auto begins = [](char byte) { return (static_cast<uint8_t>(byte) & 0xC0) != 0x80; };
-  return static_cast<size_t>(std::ranges::count_if(text, begins));
-}
-
 size_t TerminalColumns() {
   winsize size = {};
   const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;

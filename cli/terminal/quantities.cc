@@ -103,6 +103,11 @@ std::string UtcTime(uint64_t seconds, const char* format) {
   return Formatted(gmtime_r(&time, &parts), format);
 }
 
+size_t Width(std::string_view text) {
+  const auto begins = [](char byte) { return (static_cast<uint8_t>(byte) & 0xC0) != 0x80; };
+  return static_cast<size_t>(std::ranges::count_if(text, begins));
+}
+
 std::string_view Cut(std::string_view text, size_t columns) {
   size_t end = 0;
   for (size_t column = 0; column < columns && end < text.size(); ++column) {

@@ -44,6 +44,8 @@ struct Quantity {
 [[nodiscard]] std::string LocalTime(uint64_t seconds, const char* format);
 [[nodiscard]] std::string UtcTime(uint64_t seconds, const char* format);
 
+/// Returns the number of characters of a text in UTF-8.
+[[nodiscard]] size_t Width(std::string_view text);
 /// Returns the first `columns` characters of the text. The text is UTF-8; each character is assumed
 /// to take one column of a terminal.
 [[nodiscard]] std::string_view Cut(std::string_view text, size_t columns);

@@ -17,6 +17,8 @@
 
 #include "cccl_cache/client.h"
 #include "cli/build_options.h"
+#include "cli/terminal/style.h"
+#include "cli/terminal/user_names.h"
 #include "cli/top/model.h"
 #include "cli/top/screen.h"
 
@@ -38,9 +40,14 @@ constexpr const char* kHelp =
     "e        explain why the selected build is a miss\n"
     "Esc, ?   back\n"
     "\n"
+    "slots    compiles that may run at a time\n"
+    "memory   what running compiles are expected to need, of the limit\n"
+    "loaded   processes that have loaded a compiler, and headers that were compiled ahead\n"
     "STATE    queued: waits for a slot or for memory; leased: a client makes it\n"
     "TIME     how long it runs / how long earlier compiles like it took\n"
     "WAIT     callers that wait for it\n"
+    "USER     of the first of them\n"
+    "PROGRAM  the name that this caller gave it; of a deposit, the program that makes it\n"
     "AGE      since the first of them came\n"
     "steps    deposits by the namespace of the programs that make them\n"
     "remote   the Redis that nodes share; outbox: waits to be written there;\n"
@@ -55,12 +62,17 @@ Expected<top::Sample> Ask(Client& client) {
   return top::Sample{*std::move(activity), *stats};
 }
 
+top::NameOfUser NamesOfThisSystem() {
+  return [names = UserNames()](const std::string& label) mutable { return names.Of(label); };
+}
+
 /// The interactive session of `top`, and its state.
 class Session {
  public:
   Session(Client& client, top::Screen& screen, bool utf8) : client_(client), screen_(screen) {
     view_.socket = client.socket();
     view_.utf8 = utf8;
+    view_.name_of = NamesOfThisSystem();
   }
 
   /// Runs the session. Returns when the user or a signal ends it.
@@ -184,6 +196,7 @@ int RunTop(bool once, const CommonOptions& common) {
     if (common.json) return Print(top::Json(*sample));
     top::View view;
     view.utf8 = utf8;
+    view.name_of = NamesOfThisSystem();
     view.sample = *std::move(sample);
     return Print(top::Text(view));
   }

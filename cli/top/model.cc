@@ -11,16 +11,16 @@
 #include "base/text.h"
 #include "cli/terminal/command.h"
 #include "cli/terminal/quantities.h"
-#include "proto/container_users.h"
+#include "cli/terminal/user_names.h"
 
 namespace cccl_cache::cli::top {
 namespace {
 
-constexpr size_t kMinute = 60;
-constexpr size_t kShownKey = 8;
 /// On a screen with fewer rows, queues, zygotes (processes that fork compile jobs) and failures are
 /// not shown.
 constexpr size_t kSmall = 14;
+constexpr size_t kShownKey = 8;
+constexpr size_t kLabel = 8;  // width of the words before the lines above the table
 constexpr size_t kUnlimited = std::numeric_limits<size_t>::max();
 
 double Seconds(uint64_t milliseconds) { return static_cast<double>(milliseconds) / 1000; }
@@ -39,105 +39,137 @@ std::string TimeOf(const Flight& flight) {
   return flight.estimate_ms > 0 ? running + "/" + ShortDuration(flight.estimate_ms) : running;
 }
 
+/// What a column of the table shows of a flight.
 struct Column {
+  const char* head;
   size_t width;
   bool to_the_right = false;
+  Role role = Role::kPlain;
 };
-// On a terminal with 40 columns, the first five are visible.
-constexpr std::array<Column, 8> kColumns = {
-    {{7}, {11}, {4, true}, {6, true}, {8}, {12}, {7, true}, {16}}};
+constexpr size_t kState = 0;
+constexpr size_t kProgram = 4;  // takes the rest of the screen's width
+constexpr std::array<Column, 9> kColumns = {{{"STATE", 7},
+                                             {"TIME", 11},
+                                             {"WAIT", 4, true},
+                                             {"USER", 8, false, Role::kName},
+                                             {"PROGRAM", 12},
+                                             {"KIND", 7},
+                                             {"KEY", kShownKey, false, Role::kFaint},
+                                             {"AGE", 6, true},
+                                             {"TOOLCHAIN", 13, false, Role::kFaint}}};
 using Cells = std::array<std::string, kColumns.size()>;
 
-/// Returns the uid, or for a user of a container a short name such as "c3".
-std::string UserOf(uint32_t uid) {
-  return uid < kFirstContainerUser ? std::to_string(uid)
-                                   : "c" + std::to_string(uid - kFirstContainerUser);
+Cells HeadsOfColumns() {
+  Cells heads;
+  std::ranges::transform(kColumns, heads.begin(), &Column::head);
+  return heads;
 }
 
-Cells CellsOf(const Flight& flight) {
+Cells CellsOf(const Flight& flight, const NameOfUser& name_of) {
+  // The kind of a deposit is the namespace, which names the program that makes it.
+  const bool deposit = flight.state == "leased";
   return {flight.state,
           TimeOf(flight),
           std::to_string(flight.waiters),
-          UserOf(flight.uid),
+          name_of(UserLabel(flight.uid)),
+          deposit ? flight.kind : flight.program,
+          deposit ? "deposit" : flight.kind,
           flight.key.substr(0, kShownKey),
-          flight.kind,
           ShortDuration(flight.age_ms),
           flight.toolchain};
 }
 
-std::string Row(const Cells& cells) {
-  std::string row;
+Role RoleOf(const std::string& state) { return state == "queued" ? Role::kWarning : Role::kGood; }
+
+/// Returns the width of the column PROGRAM on a screen with so many columns.
+size_t WidthOfProgram(size_t columns) {
+  constexpr size_t kLeast = 12;
+  constexpr size_t kMost = 40;
+  if (columns == kUnlimited) return kMost;
+  size_t others = 0;
+  for (const Column& each : kColumns) others += each.width + 1;
+  // Without room for a useful name, the toolchain is left out.
+  others -= kColumns[kProgram].width + 1;
+  if (columns < others + kLeast) others -= kColumns.back().width + 1;
+  return std::clamp(columns - std::min(columns, others), kLeast, kMost);
+}
+
+/// Returns the spans of one row. Each column has its role, unless all of the row has `role`.
+std::vector<Span> Row(const Cells& cells, size_t columns, std::optional<Role> role = {}) {
+  std::vector<Span> row;
   for (size_t i = 0; i < cells.size(); ++i) {
-    const std::string cell(Cut(Printable(cells[i]), kColumns[i].width));
-    const std::string blanks(kColumns[i].width - std::min(kColumns[i].width, cell.size()), ' ');
-    row += (i == 0 ? "" : " ") + (kColumns[i].to_the_right ? blanks + cell : cell + blanks);
+    const Column& column = kColumns[i];
+    const size_t width = i == kProgram ? WidthOfProgram(columns) : column.width;
+    const std::string cell(Cut(Printable(cells[i]), width));
+    const std::string blanks(width - Width(cell), ' ');
+    const Role own = i == kState ? RoleOf(cells[i]) : column.role;
+    row.push_back(
+        {(column.to_the_right ? blanks + cell : cell + blanks) + " ", role.value_or(own)});
   }
   return row;
 }
 
-bool Has(const Flight& flight, std::string_view text) {
-  const Cells cells = CellsOf(flight);
-  return flight.key.starts_with(text) ||
-         std::ranges::any_of(cells, [text](const std::string& cell) {
-           return cell.find(text) != std::string::npos;
+bool Has(const Flight& flight, const View& view) {
+  const Cells cells = CellsOf(flight, view.name_of);
+  return flight.key.starts_with(view.filter) ||
+         std::ranges::any_of(cells, [&view](const std::string& cell) {
+           return cell.find(view.filter) != std::string::npos;
          });
 }
 
-/// Breaks a long line into several, if possible at spaces.
-std::vector<std::string_view> Broken(std::string_view text, size_t columns) {
-  std::vector<std::string_view> lines;
-  while (true) {
-    size_t end = Cut(text, columns).size();
-    const size_t blank = end < text.size() ? text.rfind(' ', end) : 0;
-    if (blank != std::string_view::npos && blank > 0) end = blank;
-    lines.push_back(text.substr(0, end));
-    if (end == 0 || end == text.size()) return lines;
-    text.remove_prefix(end + (text[end] == ' ' ? 1 : 0));
-  }
+/// Returns the width of a bar on a screen with so many columns; 0 if there is no room for one.
+size_t WidthOfBar(size_t columns) {
+  constexpr size_t kNarrow = 60;
+  constexpr size_t kWide = 110;
+  return columns < kNarrow ? 0 : columns < kWide ? 12 : 24;
 }
 
-class Page {
- public:
-  explicit Page(const Size& size) : size_(size) {}
-
-  void Add(std::string_view text, Look look = Look::kPlain) {
-    if (lines_.size() < size_.rows) {
-      lines_.push_back({std::string(Cut(Printable(text), size_.columns)), look});
-    }
+/// Adds a line with a label, a bar and a text. Without a limit, the line has no bar.
+void AddWithBar(const std::string& label, double used, double limit, const std::string& text,
+                const View& view, Page& page) {
+  constexpr double kNearlyFull = 0.9;
+  std::vector<Span> line = {{label}};
+  const size_t width = limit > 0 ? WidthOfBar(page.size().columns) : 0;
+  if (width > 0) {
+    const Role role = used >= kNearlyFull * limit ? Role::kWarning : Role::kGood;
+    for (Span& span : Bar(used / limit, width, role, view.utf8)) line.push_back(std::move(span));
+    line.push_back({" "});
   }
-  void AddWhole(std::string_view text, Look look = Look::kPlain) {
-    for (const std::string_view line : Broken(text, size_.columns)) Add(line, look);
-  }
-  [[nodiscard]] size_t left() const { return size_.rows - lines_.size(); }
-  [[nodiscard]] std::vector<Line> Take() { return std::move(lines_); }
+  line.push_back({text});
+  page.Add(std::move(line));
+}
 
- private:
-  const Size size_;
-  std::vector<Line> lines_;
-};
-
-std::string HitRate(const View& view, size_t columns) {
+void AddHitRate(const View& view, Page& page) {
+  constexpr size_t kMinute = 60;
+  constexpr double kGoodRate = 0.8;
   const std::optional<double> rate = view.rates.OfLastMinute();
-  const std::string text = "hits in the last minute " + (rate ? Fixed(100 * *rate, "%") : "-");
-  const size_t room = columns - std::min(columns, text.size() + 1);
-  return text + " " + view.rates.Sparkline(std::min(room, kMinute), view.utf8);
+  const std::string number = rate ? Fixed(100 * *rate, "%") : "-";
+  const std::string text = " in the last minute ";
+  const size_t taken = kLabel + number.size() + text.size();
+  const size_t room = page.size().columns - std::min(page.size().columns, taken);
+  page.Add({{"hits    "},
+            {number, rate >= kGoodRate ? Role::kGood : Role::kPlain},
+            {text},
+            {view.rates.Sparkline(std::min(room, kMinute), view.utf8), Role::kGood}});
 }
 
 void AddHead(const View& view, Page& page) {
-  if (!view.sample) return page.Add("cccl-cached at " + view.socket, Look::kTitle);
-  const auto& [totals, stats] = *view.sample;
+  if (!view.sample) return page.Add("cccl-cached at " + view.socket, Role::kTitle);
+  const auto& [now, stats] = *view.sample;
   page.Add("cccl-cached " + stats.version + ", up " + Duration(stats.Sum("uptime_seconds")),
-           Look::kTitle);
-  page.Add("slots " + Count(totals.running) + "/" + Count(totals.slots) + ", queued " +
-           Count(totals.queued) + ", waiting " + Count(totals.waiting));
+           Role::kTitle);
+  AddWithBar("slots   ", static_cast<double>(now.running), static_cast<double>(now.slots),
+             Count(now.running) + " of " + Count(now.slots) + " compile, " + Count(now.queued) +
+                 " queued, " + Many(now.waiting, "caller waits", "callers wait"),
+             view, page);
 }
 
 /// Returns the lines above the table. One row of the screen is kept free for the line about keys.
 Page HeadOf(const View& view, const Size& size) {
   Page page({size.rows - 1, size.columns});
-  if (!view.problem.empty()) page.AddWhole(view.problem, Look::kBad);
+  if (!view.problem.empty()) page.AddWhole(view.problem, Role::kBad);
   AddHead(view, page);
-  if (view.sample) page.Add(HitRate(view, size.columns));
+  if (view.sample) AddHitRate(view, page);
   return page;
 }
 
@@ -164,7 +196,7 @@ void AddRemote(const View& view, Page& page) {
   if (stats.remote.address.empty()) return;
   const double connected = stats.Sum("remote_nodes_connected");
   if (!problem.empty() && connected == 0) {
-    return page.AddWhole("remote  not connected: " + problem, Look::kBad);
+    return page.AddWhole("remote  not connected: " + problem, Role::kBad);
   }
   const auto lately = view.remote_rates.ServedInLastMinute();
   const auto count = [&stats](const char* name) { return Count(stats.Sum(name)); };
@@ -176,7 +208,7 @@ void AddRemote(const View& view, Page& page) {
                 " late, " + Count(Refused(stats)) + " refused, outbox " +
                 Bytes(stats.Sum("remote_unwritten_bytes")) + ", " +
                 Many(stats.Sum("remote_leases_held"), "lease"));
-  if (!problem.empty()) page.AddWhole("        " + problem, Look::kBad);
+  if (!problem.empty()) page.AddWhole("        " + problem, Role::kBad);
 }
 
 void AddNamespaces(const std::vector<NamespaceUses>& namespaces, Page& page) {
@@ -189,27 +221,43 @@ void AddNamespaces(const std::vector<NamespaceUses>& namespaces, Page& page) {
   if (!text.empty()) page.AddWhole("steps   " + text);
 }
 
-void AddParts(const View& view, Page& page) {
-  const Activity& now = view.sample->activity;
-  std::string users;
-  for (const UserQueue& each : now.users) {
-    users += (users.empty() ? "" : ", ") + each.user + " (" + Count(each.running) + " running, " +
-             Count(each.queued) + " queued)";
+void AddUsers(const View& view, Page& page) {
+  std::vector<Span> line = {{"users   "}};
+  for (const UserQueue& each : view.sample->activity.users) {
+    if (line.size() > 1) line.push_back({", "});
+    line.push_back({view.name_of(each.user), Role::kName});
+    line.push_back({" (" + Count(each.running) + " running, " + Count(each.queued) + " queued)"});
   }
-  page.Add("users   " + (users.empty() ? "none" : users));
-  std::string zygotes;
+  if (line.size() == 1) line.push_back({"none"});
+  page.Add(std::move(line));
+}
+
+/// Adds a line about the processes that have loaded a compiler (zygotes), and precompiled headers.
+void AddLoaded(const View& view, Page& page) {
+  const Activity& now = view.sample->activity;
+  std::string compilers;
   uint64_t bytes = 0;
   for (const Zygote& each : now.zygotes) {
     bytes += each.resident_bytes;
-    zygotes += ", " + each.toolchain + " (" + Count(each.jobs) + " jobs" +
-               (each.user.empty() ? ")" : ", only " + each.user + ")");
+    compilers += (compilers.empty() ? ": CUDA " : ", ") + each.toolchain + " (" +
+                 Many(each.jobs, "job") +
+                 (each.user.empty() ? ")" : ", only " + view.name_of(each.user) + ")");
   }
-  page.Add("zygotes " + Bytes(bytes) + zygotes);
-  page.Add("headers " + Bytes(now.preamble_bytes) + ", " + Count(now.preambles) + " precompiled");
+  const std::string headers =
+      now.preambles == 0 ? "" : "; precompiled headers " + Bytes(now.preamble_bytes);
+  page.Add("loaded  " + Bytes(bytes) + compilers + headers);
+}
+
+void AddParts(const View& view, Page& page) {
+  const Activity& now = view.sample->activity;
   const uint64_t limit = now.compile_memory_limit_bytes;
-  page.Add("memory  " + Bytes(now.compile_memory_bytes) + " expected" +
-           (limit == 0 ? "" : " of " + Bytes(limit)) + ", " + Count(now.waiting_for_memory) +
-           " compiles wait for it");
+  AddWithBar("memory  ", static_cast<double>(now.compile_memory_bytes), static_cast<double>(limit),
+             Bytes(now.compile_memory_bytes) + (limit == 0 ? "" : " of " + Bytes(limit)) +
+                 " expected, " +
+                 Many(now.waiting_for_memory, "compile waits for it", "compiles wait for it"),
+             view, page);
+  AddUsers(view, page);
+  AddLoaded(view, page);
   AddNamespaces(now.namespaces, page);
   AddRemote(view, page);
 }
@@ -225,31 +273,47 @@ std::optional<size_t> SelectedOf(const std::vector<Flight>& flights,
 }
 
 void AddFlights(const View& view, size_t rows, Page& page) {
-  page.Add(Row({"STATE", "TIME", "WAIT", "UID", "KEY", "KIND", "AGE", "TOOLCHAIN"}), Look::kTitle);
-  const std::vector<Flight> flights =
-      Chosen(view.sample->activity.flights, view.order, view.filter);
+  const size_t columns = page.size().columns;
+  page.Add(Row(HeadsOfColumns(), columns, Role::kTitle));
+  const std::vector<Flight> flights = Chosen(view);
   const std::optional<size_t> selected = SelectedOf(flights, view.selected);
   const size_t room = rows - std::min<size_t>(rows, 1);
   // Begins with a later row if the selected row would otherwise be below the screen.
   const size_t first = selected.value_or(0) < room ? 0 : *selected - room + 1;
   for (size_t i = first; i < flights.size() && i - first < room; ++i) {
-    page.Add(Row(CellsOf(flights[i])), i == selected ? Look::kSelected : Look::kPlain);
+    const bool marked = i == selected;
+    page.Add(Row(CellsOf(flights[i], view.name_of), columns,
+                 marked ? std::optional(Role::kSelected) : std::nullopt),
+             marked);
   }
   const uint64_t more = view.sample->activity.more_flights;
   if (flights.empty()) {
     const bool hidden = !view.sample->activity.flights.empty();
-    page.Add(hidden ? "no row has \"" + view.filter + "\"" : "nothing is built now", Look::kFaint);
+    page.Add(hidden ? "no row has \"" + view.filter + "\"" : "nothing is built now", Role::kFaint);
   }
-  if (more > 0) page.Add("and " + Count(more) + " more", Look::kFaint);
+  if (more > 0) page.Add("and " + Count(more) + " more", Role::kFaint);
 }
 
-void AddFailures(const std::vector<Failure>& failures, Page& page) {
-  if (page.left() < 2) return;
-  page.Add("LAST ERRORS", Look::kTitle);
-  if (failures.empty()) page.Add("none", Look::kFaint);
+void AddFailures(const View& view, Page& page) {
+  constexpr size_t kUser = 8;
+  constexpr size_t kKind = 6;
+  const auto cell = [](const std::string& text, size_t width) {
+    const std::string shown(Cut(Printable(text), width));
+    return shown + std::string(width - Width(shown) + 1, ' ');
+  };
+  const std::vector<Failure>& failures = view.sample->activity.failures;
+  if (page.left() < 3) return;
+  page.Add("");
+  if (failures.empty()) {
+    return page.Add({{"LAST ERRORS ", Role::kTitle}, {"none", Role::kFaint}});
+  }
+  page.Add("LAST ERRORS", Role::kTitle);
+  page.Add("TIME     " + cell("USER", kUser) + cell("KIND", kKind) + "ERROR", Role::kTitle);
   for (const Failure& each : failures) {
-    page.Add(LocalTime(each.time_ms / 1000, "%H:%M:%S") + " " + each.kind + " " + UserOf(each.uid) +
-             " " + each.error);
+    page.Add({{LocalTime(each.time_ms / 1000, "%H:%M:%S") + " ", Role::kFaint},
+              {cell(view.name_of(UserLabel(each.uid)), kUser), Role::kName},
+              {cell(each.kind, kKind)},
+              {each.error, Role::kBad}});
   }
 }
 
@@ -275,7 +339,8 @@ std::string Json(const Sample& sample) {
     json.BeginObject().Fields("key", each.key, "kind", each.kind, "toolchain", each.toolchain,
                               "state", each.state, "waiters", each.waiters, "age_seconds",
                               Seconds(each.age_ms), "running_seconds", Seconds(each.running_ms),
-                              "estimate_seconds", Seconds(each.estimate_ms), "uid", each.uid);
+                              "estimate_seconds", Seconds(each.estimate_ms), "uid", each.uid,
+                              "program", each.program);
     json.EndObject();
   }
   json.EndArray().Fields("more_flights", now.more_flights).Key("users").BeginArray();
@@ -313,43 +378,8 @@ std::string Json(const Sample& sample) {
   return json.EndObject().Finish();
 }
 
-void HitRates::Add(double time, double served, double compiled) {
-  if (!totals_.empty() && (time < totals_.back().time || served < totals_.back().served ||
-                           compiled < totals_.back().compiled)) {
-    totals_.clear();
-  }
-  totals_.push_back({time, served, compiled});
-  while (totals_.front().time < time - static_cast<double>(kMinute)) totals_.pop_front();
-}
-
-std::optional<double> HitRates::OfLastMinute() const {
-  if (totals_.empty()) return std::nullopt;
-  const double served = totals_.back().served - totals_.front().served;
-  const double all = served + totals_.back().compiled - totals_.front().compiled;
-  return all > 0 ? std::optional(served / all) : std::nullopt;
-}
-
-std::optional<double> HitRates::ServedInLastMinute() const {
-  if (totals_.size() < 2) return std::nullopt;
-  return totals_.back().served - totals_.front().served;
-}
-
-std::string HitRates::Sparkline(size_t times, bool utf8) const {
-  constexpr std::array<const char*, 8> kBlocks = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-  constexpr std::array<const char*, 8> kAscii = {"_", ".", "-", "~", "=", "+", "*", "#"};
-  const size_t shown = std::min(times, totals_.size() - std::min<size_t>(totals_.size(), 1));
-  std::string line;
-  for (size_t i = totals_.size() - shown; shown > 0 && i < totals_.size(); ++i) {
-    const double served = totals_[i].served - totals_[i - 1].served;
-    const double all = served + totals_[i].compiled - totals_[i - 1].compiled;
-    const auto level = static_cast<size_t>(all > 0 ? std::round(7 * served / all) : 0);
-    line += all <= 0 ? " " : (utf8 ? kBlocks : kAscii)[level];
-  }
-  return line;
-}
-
 const char* NameOf(Order order) {
-  constexpr std::array<const char*, 5> kNames = {"state", "time", "waiters", "uid", "kind"};
+  constexpr std::array kNames = {"state", "time", "waiters", "user", "program", "kind"};
   return kNames[static_cast<size_t>(order)];
 }
 
@@ -357,20 +387,22 @@ Order Next(Order order) {
   return order == Order::kKind ? Order::kState : static_cast<Order>(static_cast<int>(order) + 1);
 }
 
-std::vector<Flight> Chosen(std::vector<Flight> flights, Order order, std::string_view filter) {
-  std::erase_if(flights, [filter](const Flight& each) { return !Has(each, filter); });
+std::vector<Flight> Chosen(const View& view) {
+  std::vector<Flight> flights = view.sample->activity.flights;
+  std::erase_if(flights, [&view](const Flight& each) { return !Has(each, view); });
   // For Order::kState, the daemon's order is kept.
+  const Order order = view.order;
   if (order == Order::kTime) std::ranges::stable_sort(flights, std::greater{}, &Flight::running_ms);
   if (order == Order::kWaiters) std::ranges::stable_sort(flights, std::greater{}, &Flight::waiters);
   if (order == Order::kUser) std::ranges::stable_sort(flights, {}, &Flight::uid);
+  if (order == Order::kProgram) std::ranges::stable_sort(flights, {}, &Flight::program);
   if (order == Order::kKind) std::ranges::stable_sort(flights, {}, &Flight::kind);
   return flights;
 }
 
 void MoveSelection(View& view, int by) {
   if (!view.sample) return;
-  const std::vector<Flight> flights =
-      Chosen(view.sample->activity.flights, view.order, view.filter);
+  const std::vector<Flight> flights = Chosen(view);
   if (flights.empty()) return;
   const std::optional<size_t> selected = SelectedOf(flights, view.selected);
   const int from = selected ? static_cast<int>(*selected) : -std::max(by, 0);
@@ -396,15 +428,17 @@ std::vector<Line> Layout(const View& view, const Size& size) {
   if (!view.page.empty()) {
     const std::vector<std::string_view> lines = PageLines(view, size.columns);
     const size_t top = std::min(view.page_top, lines.size() - std::min(lines.size(), page.left()));
-    for (size_t i = top; i < lines.size(); ++i) page.Add(lines[i]);
+    for (size_t i = top; i < lines.size(); ++i) page.Add(std::string(lines[i]));
   } else if (view.sample) {
     if (!small) AddParts(view, page);
     AddFlights(view, small ? page.left() : page.left() - page.left() / 3, page);
-    if (!small) AddFailures(view.sample->activity.failures, page);
+    if (!small) AddFailures(view, page);
   }
   std::vector<Line> lines = page.Take();
   lines.resize(above_keys);
-  lines.push_back({std::string(Cut(Printable(Keys(view)), size.columns)), Look::kFaint});
+  Page keys({1, size.columns});
+  keys.Add(Keys(view), Role::kFaint);
+  lines.push_back(keys.Take().front());
   return lines;
 }
 
@@ -413,10 +447,11 @@ std::string Text(const View& view) {
   AddHead(view, page);
   AddParts(view, page);
   AddFlights(view, kUnlimited, page);
-  AddFailures(view.sample->activity.failures, page);
+  AddFailures(view, page);
   std::string text;
   for (const Line& line : page.Take()) {
-    text += line.text.substr(0, line.text.find_last_not_of(' ') + 1) + "\n";
+    const std::string whole = line.text();
+    text += whole.substr(0, whole.find_last_not_of(' ') + 1) + "\n";
   }
   return text;
 }

@@ -4,13 +4,15 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cli/daemon_answers.h"
+#include "cli/top/page.h"
+#include "cli/top/rates.h"
 
 /// The model of `top`: computes the contents of the screen without using a terminal. Texts may
 /// contain control characters, which Layout() removes.
@@ -32,39 +34,13 @@ struct Sample {
 
 [[nodiscard]] std::string Json(const Sample& sample);
 
-/// The proportion of builds in the last minute that needed no compile ("served").
-class HitRates {
- public:
-  /// Adds the daemon's totals at the time `time`, in seconds. If a total or the time has decreased,
-  /// for example after a reset, earlier totals are discarded.
-  void Add(double time, double served, double compiled);
-  /// Returns the proportion of served builds in the last minute, from 0 to 1. Returns none if there
-  /// were no builds.
-  [[nodiscard]] std::optional<double> OfLastMinute() const;
-  /// Returns the number of served builds in the last minute. Returns none until two totals were
-  /// added.
-  [[nodiscard]] std::optional<double> ServedInLastMinute() const;
-  /// Returns a bar chart of the hit rate: one character for each of the last `times` intervals. A
-  /// space means that there were no builds. The characters are ASCII unless `utf8`.
-  [[nodiscard]] std::string Sparkline(size_t times, bool utf8) const;
-
- private:
-  struct Totals {
-    double time;
-    double served;
-    double compiled;
-  };
-  std::deque<Totals> totals_;
-};
-
 /// The sort order of the rows (builds in progress, which the daemon calls flights).
-enum class Order : uint8_t { kState, kTime, kWaiters, kUser, kKind };
+enum class Order : uint8_t { kState, kTime, kWaiters, kUser, kProgram, kKind };
 [[nodiscard]] const char* NameOf(Order order);
 [[nodiscard]] Order Next(Order order);
 
-/// Returns the flights that have the text `filter` in a column, sorted in this order.
-[[nodiscard]] std::vector<Flight> Chosen(std::vector<Flight> flights, Order order,
-                                         std::string_view filter);
+/// Returns the name to show for a UserLabel().
+using NameOfUser = std::function<std::string(const std::string&)>;
 
 /// All that the screen depends on.
 struct View {
@@ -81,19 +57,12 @@ struct View {
                                   ///< lines were broken
   std::vector<std::string> page;  ///< text shown in place of the table; empty if no page is open
   bool utf8 = false;              ///< whether the terminal can show UTF-8
+  NameOfUser name_of = [](const std::string& label) { return label; };
 };
 
-enum class Look : uint8_t { kPlain, kTitle, kSelected, kFaint, kBad };
-
-struct Line {
-  std::string text;  ///< without control characters
-  Look look = Look::kPlain;
-};
-
-struct Size {
-  size_t rows;
-  size_t columns;
-};
+/// Returns the flights that have the text `filter` of the view in a column, in its sort order.
+/// There must be a sample.
+[[nodiscard]] std::vector<Flight> Chosen(const View& view);
 
 /// Moves the selection down by `by` rows (up if negative), but not beyond the first or last row.
 void MoveSelection(View& view, int by);

@@ -17,8 +17,6 @@
 namespace cccl_cache::cli::top {
 namespace {
 
-constexpr short kRed = 1;  // number of the curses colour pair for red text
-
 sigset_t EndSignals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -33,20 +31,14 @@ Error NoTerminal(const std::string& why) {
   return {CCCL_CACHE_INVALID_REQUEST, why + "; top --once prints one screen as text"};
 }
 
-chtype Attributes(Look look, bool colour) {
-  switch (look) {
-    case Look::kTitle:
-      return A_BOLD;
-    case Look::kSelected:
-      return A_REVERSE;
-    case Look::kFaint:
-      return A_DIM;
-    case Look::kBad:
-      return A_BOLD | (colour ? static_cast<chtype>(COLOR_PAIR(kRed)) : 0);
-    case Look::kPlain:
-      break;
-  }
-  return A_NORMAL;
+/// Returns the attributes of curses for a style. The numbers of colours are those of the pairs.
+chtype Attributes(const Style& style, bool colour) {
+  chtype attributes = A_NORMAL;
+  if (style.bold) attributes |= A_BOLD;
+  if (style.dim) attributes |= A_DIM;
+  if (style.reverse) attributes |= A_REVERSE;
+  if (colour && style.colour != Style::kDefault) attributes |= COLOR_PAIR(style.colour);
+  return attributes;
 }
 
 }  // namespace
@@ -80,7 +72,7 @@ Expected<std::unique_ptr<Screen>> Screen::Open(bool colour) {
     screen->colour_ = true;
     start_color();
     use_default_colors();
-    init_pair(kRed, COLOR_RED, -1);
+    for (short pair = 1; pair < COLORS && pair < 8; ++pair) init_pair(pair, pair, -1);
   }
   refresh();
   return screen;
@@ -108,11 +100,12 @@ void Screen::Show(const std::vector<Line>& lines) {
     if (row == nullptr) return;
     if (i < lines.size()) {
       const Line& line = lines[i];
-      const chtype attributes = Attributes(line.look, colour_);
-      wattrset(row, static_cast<int>(attributes));
-      if (line.look == Look::kSelected) wbkgdset(row, attributes | ' ');
+      if (line.selected) wbkgdset(row, Attributes(StyleOf(Role::kSelected), colour_) | ' ');
       werase(row);
-      waddstr(row, line.text.c_str());
+      for (const Span& span : line.spans) {
+        wattrset(row, static_cast<int>(Attributes(StyleOf(span.role), colour_)));
+        waddstr(row, span.text.c_str());
+      }
     }
     wnoutrefresh(row);
     delwin(row);

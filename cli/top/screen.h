@@ -9,7 +9,7 @@
 
 #include "base/files/file_descriptor.h"
 #include "cccl_cache/expected.h"
-#include "cli/top/model.h"
+#include "cli/top/page.h"
 
 namespace cccl_cache::cli::top {
 

@@ -15,9 +15,11 @@
 #include "daemon/core/coordinator/coordinator.h"
 #include "daemon/core/coordinator/recent_failures.h"
 #include "daemon/core/lease/deposits.h"
+#include "daemon/core/lookup/history.h"
 #include "daemon/core/model/account.h"
 #include "daemon/core/model/activity.h"
 #include "daemon/core/model/cluster.h"
+#include "daemon/core/model/hourly_counts.h"
 #include "daemon/core/model/limits.h"
 #include "daemon/core/model/releases.h"
 #include "daemon/core/model/result.h"
@@ -53,6 +55,7 @@ struct ServerSources {
   Toolchains& toolchains;
   Releases& releases;
   Statistics& statistics;
+  HourlyCounts& hours;
   BuildBreakdown& breakdown;
   RecentFailures& failures;
   Snapshots& snapshots;
@@ -63,6 +66,8 @@ struct ServerSources {
   std::function<BuildGauges()> building;  ///< returns the numbers of running and waiting builds
   std::function<BuildActivity(const Peer&)> activity;  ///< returns the builds that the peer may see
   std::function<std::vector<ZygoteActivity>()> zygotes;
+  /// Returns the longest compiles that the peer may see, at most so many.
+  std::function<std::vector<UsersBuild>(const Peer&, size_t)> dearest;
   std::function<std::optional<ClusterGauges>()> cluster;  ///< none if sharing is not configured
   std::function<std::optional<ShelfGauges>()> shelves;    ///< none if there are no shelves
   /// Called on the acceptor's thread after a connection was cut off. The argument is one sentence

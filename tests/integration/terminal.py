@@ -16,7 +16,7 @@ def at_a_terminal(*arguments, answer=b"", meanwhile=lambda: None, **environment)
     os.write(person, answer)
     program = subprocess.Popen(
         [PLACES.cli, *arguments], stdin=terminal, stdout=subprocess.PIPE, stderr=terminal,
-        env={"PATH": os.environ["PATH"], **environment})
+        env={"PATH": os.environ["PATH"], "TERM": "linux", **environment})
     os.close(terminal)
     meanwhile()
     output = program.communicate(timeout=PATIENCE)[0].decode()

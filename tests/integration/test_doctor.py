@@ -123,6 +123,7 @@ def on_a_terminal(*arguments, **environment):
 
 def test_colours_appear_only_on_terminals_without_no_color(directory):
     command = ("--socket", str(directory / "socket"), "doctor")
-    assert b"\x1b[31mfailure" in on_a_terminal(*command)
-    assert b"\x1b" not in on_a_terminal(*command, NO_COLOR="1")
+    assert b"\x1b[31mfailure" in on_a_terminal(*command, TERM="linux")
+    assert b"\x1b" not in on_a_terminal(*command, TERM="linux", NO_COLOR="1")
+    assert b"\x1b" not in on_a_terminal(*command, TERM="dumb")
     assert b"\x1b" not in run_cli(*command, check=False).stdout

@@ -5,6 +5,7 @@
 import hashlib
 import itertools
 import random
+import re
 import threading
 
 from conftest import wait_for
@@ -48,6 +49,26 @@ def test_entries_survive_a_restart_and_a_kill(fake):
     fake.kill()
     fake.start()
     assert_hits_on_disk(fake, before)
+
+
+def test_hits_by_hour_survive_a_restart(fake, directory):
+    def counts():
+        """Returns the sums over all hours of the page: hits and compiles."""
+        page = directory / "page.html"
+        fake.cli("stats", "--html", page)
+        hours = re.findall(r"<title>\w+ \d\d:00: (\d+) hits?, \d+ deposits? found, (\d+) made</title>", page.read_text())
+        return tuple(sum(map(int, each)) for each in zip(*hours))
+
+    for _ in range(3):
+        built(fake, 1)
+    assert counts() == (2, 1)
+    fake.stop()
+    fake.start()
+    assert counts() == (2, 1)
+    built(fake, 1)
+    assert counts() == (3, 1)
+    fake.cli("stats", "--zero")
+    assert counts() == (0, 0)
 
 
 def test_no_client_gets_a_wrong_byte_while_the_daemon_is_killed_in_a_loop(fake):

@@ -5,6 +5,7 @@
 import contextlib
 import json
 import os
+import pwd
 import re
 import signal
 
@@ -14,6 +15,7 @@ from lease_client import LeaseClient
 from watched_terminal import WatchedTerminal
 
 WAITING = "//fake: wait-for gate\n"
+USER = pwd.getpwuid(os.geteuid()).pw_name
 
 
 def top(daemon, **keywords):
@@ -40,17 +42,17 @@ def waiting_builds(daemon, toolkit, count, source=WAITING):
 
 def test_a_build_is_seen_with_its_waiters_until_it_is_done(fake, toolkit):
     fake.build_json("")  # makes an estimate
-    with top(fake) as terminal:
+    with top(fake, columns=100) as terminal:
         with waiting_builds(fake, toolkit, 3):
-            row = rf"^running [0-9.]+s/[0-9.]+s +3 +{os.geteuid()} ([0-9a-f]{{8}}) nvrtc .* 13\.0 [0-9a-f]{{8}} "
+            row = rf"^running [0-9.]+s/[0-9.]+s +3 {USER} +kernel\.cu +nvrtc +([0-9a-f]{{8}}) .* 13\.0 [0-9a-f]{{8}}"
             shown = terminal.await_shown(lambda shown: re.search(row, shown, re.MULTILINE) and "LAST" in shown, "the build")
-            assert re.search(r"slots 1/\d+, queued 0, waiting 3", shown)
-            assert f"users   {os.geteuid()} (1 running, 0 queued)" in shown
-            assert re.search(r"zygotes [0-9.]+ [KMG]iB, 13\.0 \(\d+ jobs\)", shown)
+            assert re.search(r"slots   [█░]+ 1 of \d+ compile, 0 queued, 3 callers wait", shown)
+            assert f"users   {USER} (1 running, 0 queued)" in shown
+            assert re.search(r"loaded  [0-9.]+ [KMG]iB: CUDA 13\.0 \(\d+ jobs?\)", shown)
             [flight] = activity(fake)["flights"]
             assert flight["key"].startswith(re.search(row, shown, re.MULTILINE)[1])
         terminal.await_shown("nothing is built now", "the end of the build")
-        terminal.await_shown(lambda shown: re.search(r"last minute \d+\.\d %", shown), "the share of hits")
+        terminal.await_shown(lambda shown: re.search(r"\d+\.\d % in the last minute", shown), "the share of hits")
 
 
 def test_top_once_prints_one_answer_as_text_or_json(fake, toolkit):
@@ -62,6 +64,7 @@ def test_top_once_prints_one_answer_as_text_or_json(fake, toolkit):
     [flight] = told["flights"]
     assert (flight["state"], flight["kind"], flight["waiters"], flight["uid"]) == ("running", "nvrtc", 2, os.geteuid())
     assert flight["toolchain"].startswith("13.0 ") and flight["estimate_seconds"] > 0
+    assert flight["program"] == "kernel.cu"
     assert flight["running_seconds"] <= flight["age_seconds"]
     assert told["users"] == [{"user": str(os.geteuid()), "queued": 0, "running": 1}]
     assert told["zygotes"][0]["resident_bytes"] > 0
@@ -129,8 +132,7 @@ def test_with_a_hung_daemon_top_still_reacts_to_keys_and_signals(fake):
 def test_a_small_terminal_shows_the_most_important_lines_and_a_larger_one_more(fake, toolkit):
     fake.cli("build", "-", "--arch", "sm_90", input="//fake: fail no such thing\n", check=False)
     with waiting_builds(fake, toolkit, 2), top(fake, columns=40, rows=10) as terminal:
-        key = activity(fake)["flights"][0]["key"][:8]
-        row = re.compile(rf"^running +\S+ +2 +{os.geteuid()} {key}$", re.MULTILINE)
+        row = re.compile(rf"^running +\S+ +2 {USER} +kernel$", re.MULTILINE)
         shown = terminal.await_shown(lambda shown: row.search(shown) and "q quit" in shown, "the build")
         assert shown.splitlines()[-1].startswith("q quit")
         assert "LAST ERRORS" not in shown
@@ -178,6 +180,7 @@ def test_top_shows_no_colours_if_no_color_is_set(fake, no_color):
         fake.stop()
         terminal.await_shown(os.path.basename(fake.socket), "the problem")
         assert (b"\x1b[31" in terminal.raw or b";31m" in terminal.raw) is not no_color
+        assert (re.search(rb"\x1b\[[0-9;]*3[0-9]m", terminal.raw) is None) is no_color
 
 
 def test_without_a_terminal_top_names_the_remedy(fake):

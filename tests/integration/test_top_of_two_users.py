@@ -33,11 +33,11 @@ def seen_by(daemon, user):
 
 @contextlib.contextmanager
 def building(daemon, toolkit, *builds):
-    """Starts callers for each (user, source), which wait until the end of the block."""
+    """Starts callers for each (user, source, *options), which wait until the end of the block."""
     callers = []
-    for user, source in builds:
+    for user, source, *options in builds:
         callers.append(subprocess.Popen(
-            [PLACES.cli, "--socket", daemon.socket, "build", "-", "--arch", "sm_90", "-o", "/dev/null"], user=user, cwd="/",
+            [PLACES.cli, "--socket", daemon.socket, "build", "-", "--arch", "sm_90", "-o", "/dev/null", *options], user=user, cwd="/",
             stdin=subprocess.PIPE, env={"PATH": os.environ["PATH"]}, stderr=subprocess.DEVNULL))
         callers[-1].stdin.write(source.encode())
         callers[-1].stdin.close()
@@ -60,6 +60,19 @@ def test_a_user_sees_its_own_flights_and_an_administrator_everything(shared, too
     assert [(each["state"], each["waiters"], each["uid"]) for each in of_bob["flights"]] == [("running", 1, BOB)]
     assert of_bob["users"] == []
     assert of_bob["waiting"] == 3 and of_bob["queued"] == 1  # totals
+
+
+def test_the_name_of_a_program_is_shown_to_its_user_and_to_administrators(shared, toolkit):
+    with building(shared, toolkit, (ALICE, SHARED, "--name", "/home/alice/hers.cu"), (BOB, "// his\n", "--name", "his.cu")):
+        names = [[each["program"] for each in seen_by(shared, user)["flights"]] for user in (0, ALICE, BOB, 54323)]
+    assert names == [["hers.cu", "his.cu"], ["hers.cu"], ["his.cu"], []]
+
+
+def test_the_longest_compiles_are_those_of_the_user_who_asks(shared):
+    for user, name in ((ALICE, "hers.cu"), (BOB, "his.cu")):
+        shared.cli("build", "-", "--name", name, "--arch", "sm_90", "-o", "/dev/null", input=f"// {name}\n", cwd="/", user=user)
+    pages = [shared.cli("stats", "--html", "-", cwd="/", user=user).stdout.decode() for user in (0, ALICE, BOB, 54323)]
+    assert [("hers.cu" in page, "his.cu" in page) for page in pages] == [(True, True), (True, False), (False, True), (False, False)]
 
 
 def test_a_user_sees_its_own_namespaces_and_an_administrator_all(shared):

@@ -22,6 +22,7 @@ import xml.etree.ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/integration"))
+import page_picture  # noqa: E402
 from places import PLACES  # noqa: E402
 from running_daemon import Daemon  # noqa: E402
 from terminal_picture import picture  # noqa: E402
@@ -30,6 +31,7 @@ from watched_terminal import WatchedTerminal  # noqa: E402
 PREFIX = pathlib.Path("/opt/cccl-cached")
 CLI = str(PREFIX / "bin/cccl-cache-cli")
 USERS = ALICE, BOB, CAROL = 1000, 1001, 1002
+NAMES = "root:x:0:0::/root:/bin/sh\nalice:x:1000:1000::/:/bin/sh\nbob:x:1001:1001::/:/bin/sh\ncarol:x:1002:1002::/:/bin/sh\n"
 TYPES = [f"REDUCE_TYPE={each}" for each in ("float", "double", "int")]  # types of the reduction
 COLUMNS = 116  # more than most lines have, so that few are wrapped
 SECONDS = 30  # runtime of `top` before its picture is taken
@@ -71,6 +73,8 @@ class Machine:
         for directory in ("/run", "/opt"):
             subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=0755", "tmpfs", directory], check=True)
         shutil.copytree(installed, PREFIX, symlinks=True)
+        (place / "passwd").write_text(NAMES)
+        subprocess.run(["mount", "--bind", place / "passwd", "/etc/passwd"], check=True)
         self.home = place / "home"
         self.home.mkdir()
         for name, text in {**files, "simulation.py": SIMULATION}.items():
@@ -89,6 +93,11 @@ class Machine:
         return subprocess.Popen(
             [CLI, "build", source, "--arch", "sm_90", *(f"-D{each}" for each in defined), "-o", os.devnull], user=uid, group=uid,
             extra_groups=[], cwd=self.home, env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def run(self, uid, *command, before=()):
+        """Runs a command of the command line as a user."""
+        subprocess.run([*before, CLI, *command], user=uid, group=uid, extra_groups=[], cwd=self.home, env=self.environment,
+                       stdout=subprocess.DEVNULL, check=True)
 
     @contextlib.contextmanager
     def terminal(self, command, uid, rows=60):
@@ -116,7 +125,7 @@ def done(*processes):
 def build(machine, _):
     explained = "cccl-cache-cli explain -- build reduce.cu --arch sm_90"
     return machine.session(
-        *["cccl-cache-cli build -v reduce.cu --arch sm_90 -o reduce.cubin"] * 2, "sed -i 's/kItems = 8/kItems = 16/' reduce.cu", explained)
+        *["cccl-cache-cli build reduce.cu --arch sm_90 -o reduce.cubin"] * 2, "sed -i 's/kItems = 8/kItems = 16/' reduce.cu", explained)
 
 
 def report(machine, _):
@@ -199,10 +208,12 @@ def main():
         machine.daemon.start()
         try:
             made = {name: make(machine, 1 if given.check else SECONDS) for name, make in PICTURES.items()}
+            if not given.check:
+                given.into.mkdir(parents=True, exist_ok=True)
+                page_picture.draw(machine, USERS, given.into)
         finally:
             machine.daemon.kill()
     if not given.check:
-        given.into.mkdir(parents=True, exist_ok=True)
         for name, svg in made.items():
             (given.into / f"{name}.svg").write_text(svg)
         return 0

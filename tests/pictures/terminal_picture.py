@@ -7,7 +7,7 @@ from xml.sax.saxutils import escape
 
 COLUMN, ROW, MARGIN, SIZE = 7.8, 17, 12, 13  # pixels
 BACKGROUND, FOREGROUND = "#1b1d23", "#d8dbe2"
-COLOURS = {"default": FOREGROUND, "red": "#f47067", "green": "#6bc46d", "brown": "#daaa3f"}  # brown: pyte's word for yellow
+COLOURS = {"default": FOREGROUND, "red": "#f47067", "green": "#6bc46d", "cyan": "#56b6c2", "brown": "#daaa3f"}  # brown: pyte's word for yellow
 
 
 def colours(character):

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "daemon/core/coordinator/breakdown.h"
+#include "daemon/core/lookup/history.h"
 
 namespace cccl_cache::daemon {
 
@@ -294,6 +295,7 @@ std::vector<FlightActivity> FlightTable::List(const Peer& asker, size_t* more) c
     flights.push_back({.key = each->plan->key,
                        .kind = std::string(NameOf(job.request->kind())),
                        .toolchain = ToolchainLabel(job.toolchain->version(), job.toolchain->id),
+                       .program = ShownName(*job.request),
                        .state = runs ? FlightState::kRunning : FlightState::kQueued,
                        .age = duration_cast<microseconds>(now - each->joined),
                        .running = runs ? duration_cast<microseconds>(now - since) : microseconds{0},

@@ -158,6 +158,7 @@ void Responder::Record(const Build& build, const BuildAnswer& answer,
   past.outcome = answer.outcome;
   past.reason = answer.reason;
   past.time = std::chrono::system_clock::now();
+  past.compile_time = answer.compile_time;
   past.closure = std::make_shared<const Closure>(flight_result.closure);
   parts_.history.Add(uid, build.peer.account(), std::move(past));
 }

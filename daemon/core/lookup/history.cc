@@ -5,9 +5,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <string_view>
 #include <utility>
+#include <variant>
 
+#include "base/text.h"
 #include "daemon/core/model/account.h"
 #include "daemon/core/plan/roots.h"
 
@@ -104,6 +107,7 @@ PastBuild MarkOf(const BuildPlan& plan) {
   const BuildRequest& request = *plan.job.request;
   const Toolchain& toolchain = *plan.job.toolchain;
   build.kind = request.kind();
+  build.shown_name = ShownName(request);
   build.options = OptionsOf(plan);
   std::visit([&](const auto& program) { AddProgram(program, plan, &build); }, request.program);
   build.compiler = toolchain.Library(build.kind)->id;
@@ -115,6 +119,21 @@ PastBuild MarkOf(const BuildPlan& plan) {
   build.fingerprint = plan.fingerprint;
   build.key = plan.key;
   return build;
+}
+
+std::string ShownName(const BuildRequest& request) {
+  constexpr size_t kMost = 64;
+  struct NameOf {
+    std::string_view operator()(const NvrtcProgram& program) { return ProgramName(program); }
+    std::string_view operator()(const LinkProgram& program) {
+      return program.inputs.empty() ? std::string_view() : program.inputs.front().name;
+    }
+    std::string_view operator()(const NvvmProgram& program) {
+      return program.modules.empty() ? std::string_view() : program.modules.front().name;
+    }
+  };
+  const std::string_view name = std::visit(NameOf(), request.program);
+  return ToUtf8(CutAtCharacter(name.substr(name.rfind('/') + 1), kMost));
 }
 
 std::string ClientPath(const PastBuild& build, const FileName& name) {
@@ -129,11 +148,12 @@ std::string ClientPath(const PastBuild& build, const FileName& name) {
 }
 
 size_t FootprintOf(const PastBuild& build) {
-  size_t bytes = sizeof(build) + build.program.size() + build.source.name.size() +
-                 build.toolchain.size() + build.reason.size() + build.working_directory.size() +
-                 FootprintOf(build.headers) + FootprintOf(build.name_expressions) +
-                 FootprintOf(build.inputs) + FootprintOf(build.options) +
-                 FootprintOf(build.path_options) + FootprintOf(build.client_prefixes);
+  size_t bytes = sizeof(build) + build.program.size() + build.shown_name.size() +
+                 build.source.name.size() + build.toolchain.size() + build.reason.size() +
+                 build.working_directory.size() + FootprintOf(build.headers) +
+                 FootprintOf(build.name_expressions) + FootprintOf(build.inputs) +
+                 FootprintOf(build.options) + FootprintOf(build.path_options) +
+                 FootprintOf(build.client_prefixes);
   for (const SearchDirectory& directory : build.directories) {
     bytes += sizeof(directory) + directory.shown.size() + directory.meaning.size() +
              directory.path.size();
@@ -176,6 +196,24 @@ std::vector<PastBuildPtr> BuildHistory::Of(uid_t uid) const {
   const auto user = users_.find(uid);
   if (user == users_.end()) return {};
   return {user->second.newest_first.begin(), user->second.newest_first.end()};
+}
+
+std::vector<UsersBuild> BuildHistory::Dearest(std::optional<uid_t> uid, size_t most) const {
+  std::vector<UsersBuild> all;
+  {
+    const MutexLock lock(mutex_);
+    for (const auto& [user, builds] : users_) {
+      if (uid && *uid != user) continue;
+      for (const PastBuildPtr& build : builds.newest_first) {
+        if (build->outcome != Outcome::kJoined) all.push_back({user, build});
+      }
+    }
+  }
+  const auto end = all.begin() + static_cast<ptrdiff_t>(std::min(most, all.size()));
+  std::ranges::partial_sort(all, end, std::greater{},
+                            [](const UsersBuild& each) { return each.build->compile_time; });
+  all.erase(end, all.end());
+  return all;
 }
 
 size_t BuildHistory::bytes() const {

@@ -52,8 +52,9 @@ struct SearchDirectory {
 /// that many builds can be kept.
 struct PastBuild {
   BuildKind kind = BuildKind::kNvrtc;
-  std::string program;  ///< base name of the program; only for NVRTC
-  ContentMark source;   ///< only for NVRTC
+  std::string program;     ///< base name of the program; only for NVRTC
+  std::string shown_name;  ///< see ShownName()
+  ContentMark source;      ///< only for NVRTC
   std::vector<ContentMark> headers;
   std::vector<std::string> name_expressions;
   std::vector<ContentMark> inputs;   ///< the inputs of a link, or the modules for libNVVM
@@ -75,6 +76,7 @@ struct PastBuild {
   Outcome outcome = Outcome::kBuilt;
   std::string reason;  ///< why the build is uncacheable or failed; empty otherwise
   std::chrono::system_clock::time_point time;
+  std::chrono::microseconds compile_time{0};
 
   /// Returns whether the outcome shows that the artifact was put into the tiers.
   [[nodiscard]] bool kept() const {
@@ -90,9 +92,19 @@ using PastBuildPtr = std::shared_ptr<const PastBuild>;
 /// Returns the path of a file as the client of this build would write it.
 [[nodiscard]] std::string ClientPath(const PastBuild& build, const FileName& name);
 
+/// Returns a name for display: the last part of the program's name, or of the name of the first
+/// input of a link or of libNVVM. The client chose it. It is UTF-8 of at most 64 bytes.
+[[nodiscard]] std::string ShownName(const BuildRequest& request);
+
 /// Return the size in memory, in bytes. The size of a build does not include its closure.
 [[nodiscard]] size_t FootprintOf(const PastBuild& build);
 [[nodiscard]] size_t FootprintOf(const Closure& closure);
+
+/// A build of one user.
+struct UsersBuild {
+  uid_t uid = 0;
+  PastBuildPtr build;  ///< never null
+};
 
 /// The last compiled builds of each user, which `explain` compares with. They are only in memory,
 /// and a user sees only builds of the same uid. The bytes of each account and the total bytes are
@@ -117,6 +129,10 @@ class BuildHistory {
   [[nodiscard]] bool Knows(uid_t uid, const Digest& key) const;
   /// Returns this user's builds, the newest first.
   [[nodiscard]] std::vector<PastBuildPtr> Of(uid_t uid) const;
+
+  /// Returns the builds that were compiled for this user, or without `uid` for all users, and not
+  /// only joined: the longest compiles first, at most `most`.
+  [[nodiscard]] std::vector<UsersBuild> Dearest(std::optional<uid_t> uid, size_t most) const;
 
   [[nodiscard]] size_t bytes() const;
 

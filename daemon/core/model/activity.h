@@ -32,6 +32,8 @@ struct FlightActivity {
   Digest key;
   std::string kind;       ///< as in NameOf(BuildKind) for a build; the namespace for a deposit
   std::string toolchain;  ///< as in ToolchainLabel; empty for a deposit
+  std::string program;    ///< as in ShownName for the first of the waiting callers; empty for a
+                          ///< deposit
   FlightState state = FlightState::kQueued;
   std::chrono::microseconds age{0};      ///< since the first of the waiting callers came
   std::chrono::microseconds running{0};  ///< how long the compile has run, or the lease has been

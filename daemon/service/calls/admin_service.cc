@@ -21,6 +21,9 @@ namespace {
 
 namespace v1 = cccl_cache::v1;
 
+/// Number of the longest compiles in an answer.
+constexpr size_t kMostDearest = 20;
+
 void AddGauge(v1::StatsReply& reply, std::string_view name, double value, std::string_view help) {
   v1::Statistic* statistic = reply.add_statistics();
   statistic->set_name(std::string(name));
@@ -103,14 +106,18 @@ void DescribeCluster(const ClusterGauges& from, v1::StatsReply& to) {
            "How far this node's clock is ahead of that of Redis, in seconds.");
 }
 
+void SetCounter(const CounterInfo& info, uint64_t count, v1::Statistic& to) {
+  to.set_name(std::string(info.name));
+  to.set_label(std::string(info.label));
+  to.set_value(static_cast<double>(count) / info.per_unit);
+}
+
 v1::StatsReply DescribeStatistics(const AdminSources& sources) {
   v1::StatsReply reply;
   for (const CounterInfo& info : Counters()) {
-    v1::Statistic* statistic = reply.add_statistics();
-    statistic->set_name(std::string(info.name));
-    statistic->set_label(std::string(info.label));
-    statistic->set_value(static_cast<double>(sources.statistics.Get(info.counter)) / info.per_unit);
-    statistic->set_help(std::string(info.help));
+    v1::Statistic& statistic = *reply.add_statistics();
+    SetCounter(info, sources.statistics.Get(info.counter), statistic);
+    statistic.set_help(std::string(info.help));
   }
   const TierSize stored = sources.stored();
   const BuildGauges building = sources.building();
@@ -179,10 +186,41 @@ uint64_t Milliseconds(std::chrono::microseconds time) {
   return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(time).count());
 }
 
+std::chrono::microseconds SinceEpoch(std::chrono::system_clock::time_point time) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch());
+}
+
+void AddHours(const AdminSources& sources, v1::StatsReply& reply) {
+  sources.hours.Note(std::chrono::system_clock::now(), sources.statistics);
+  for (const HourlyCount& row : sources.hours.Take()) {
+    v1::HourlyStatistics& to = *reply.add_hours();
+    to.set_begin_s(row.hour * 3600);
+    for (size_t i = 0; i < kHourlyCounters.size(); ++i) {
+      if (row.counts[i] == 0) continue;
+      SetCounter(*std::ranges::find(Counters(), kHourlyCounters[i], &CounterInfo::counter),
+                 row.counts[i], *to.add_statistics());
+    }
+  }
+}
+
+void AddDearest(const std::vector<UsersBuild>& dearest, v1::StatsReply& reply) {
+  for (const auto& [uid, build] : dearest) {
+    v1::DearCompile& to = *reply.add_dearest();
+    to.set_program(build->shown_name);
+    to.set_kind(std::string(NameOf(build->kind)));
+    to.set_toolchain(build->toolchain);
+    to.set_key(build->key.Hex());
+    to.set_compile_ms(Milliseconds(build->compile_time));
+    to.set_time_ms(Milliseconds(SinceEpoch(build->time)));
+    to.set_uid(uid);
+  }
+}
+
 void Describe(const FlightActivity& from, v1::Flight& to) {
   to.set_key(from.key.Hex());
   to.set_kind(ToUtf8(from.kind));
   to.set_toolchain(from.toolchain);
+  to.set_program(from.program);
   to.set_state(static_cast<v1::FlightState>(from.state));
   to.set_waiters(from.waiters);
   to.set_age_ms(Milliseconds(from.age));
@@ -258,8 +296,7 @@ v1::ActivityReply DescribeActivity(const AdminSources& sources, const Peer& peer
                      reply);
   for (const Failure& failure : sources.failures.Take(peer)) {
     v1::Failure& to = *reply.add_failures();
-    const auto since_1970 = failure.time.time_since_epoch();
-    to.set_time_ms(Milliseconds(std::chrono::duration_cast<std::chrono::microseconds>(since_1970)));
+    to.set_time_ms(Milliseconds(SinceEpoch(failure.time)));
     to.set_kind(std::string(failure.kind));
     to.set_uid(failure.uid);
     if (failure.key) to.set_key(failure.key->Hex());
@@ -275,6 +312,7 @@ grpc::Status ZeroStatistics(const AdminSources& sources, const Peer& peer) {
             "daemon's --admin-group"};
   }
   sources.statistics.Clear();
+  sources.hours.Clear();
   sources.breakdown.Clear();
   return grpc::Status::OK;
 }
@@ -314,7 +352,11 @@ AdminService::AdminService(BuildBackend& backend, const Peer& peer, PeerOf peer_
       UnaryCall::Maker<v1::StatsRequest>(
           backend, account, [&sources, peer](const auto& request, const UnaryCall::Reply& answer) {
             v1::StatsReply reply = DescribeStatistics(sources);
-            if (request.detailed()) AddBreakdown(sources.breakdown, peer, reply);
+            if (request.detailed()) {
+              AddBreakdown(sources.breakdown, peer, reply);
+              AddHours(sources, reply);
+              AddDearest(sources.dearest(peer, kMostDearest), reply);
+            }
             answer(grpc::Status::OK, reply);
           }));
   Serve("/cccl_cache.v1.Admin/Activity",

@@ -13,9 +13,11 @@
 #include "daemon/core/coordinator/coordinator.h"
 #include "daemon/core/coordinator/recent_failures.h"
 #include "daemon/core/lease/deposits.h"
+#include "daemon/core/lookup/history.h"
 #include "daemon/core/model/account.h"
 #include "daemon/core/model/activity.h"
 #include "daemon/core/model/cluster.h"
+#include "daemon/core/model/hourly_counts.h"
 #include "daemon/core/model/releases.h"
 #include "daemon/core/model/statistics.h"
 #include "daemon/core/model/tier.h"
@@ -35,6 +37,7 @@ struct AdminSources {
   Upkeep& upkeep;
   BlockingPool& threads;  ///< threads for calls that wait for a disk
   Statistics& statistics;
+  HourlyCounts& hours;
   BuildBreakdown& breakdown;
   const RecentFailures& failures;
   const Deposits& deposits;
@@ -43,6 +46,7 @@ struct AdminSources {
   std::function<BuildGauges()> building;
   std::function<BuildActivity(const Peer&)> activity;
   std::function<std::vector<ZygoteActivity>()> zygotes;
+  std::function<std::vector<UsersBuild>(const Peer&, size_t)> dearest;
   std::function<std::optional<ClusterGauges>()> cluster;  ///< returns none if nothing is shared
   std::function<std::optional<ShelfGauges>()> shelves;    ///< returns none without shelves
   std::function<uint64_t()> clients;                      ///< returns the present number of

@@ -66,6 +66,7 @@ nlohmann::json Activity() {
                                  {"age_ms", 3000},
                                  {"running_ms", 2500},
                                  {"estimate_ms", 4000},
+                                 {"program", "sort.cu"},
                                  {"uid", 1000}});
   }
   for (const std::string& each : Library().compile_errors) {

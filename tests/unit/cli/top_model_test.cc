@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <map>
 #include <string>
 #include <vector>
 
+#include "cli/terminal/quantities.h"
 #include "cli/top/model.h"
 #include "tests/unit/cli/fake_library.h"
 #include "tests/unit/cli/said.h"
@@ -21,7 +23,8 @@ Flight Running(const std::string& key, double seconds, uint64_t waiters = 1) {
           .waiters = waiters,
           .age_ms = running,
           .running_ms = running,
-          .uid = 1000};
+          .uid = 1000,
+          .program = "sort.cu"};
 }
 
 View ViewOf(std::vector<Flight> flights) {
@@ -34,7 +37,7 @@ View ViewOf(std::vector<Flight> flights) {
 
 std::string Joined(const std::vector<Line>& lines) {
   std::string text;
-  for (const Line& line : lines) text += line.text + "\n";
+  for (const Line& line : lines) text += line.text() + "\n";
   return text;
 }
 
@@ -93,7 +96,7 @@ TEST_CASE("the expected memory of compiles has a line, with its limit if there i
   CHECK(Has(Text(view), "memory  1.5 GiB expected, 0 compiles wait for it\n"));
   view.sample->activity.compile_memory_limit_bytes = 2ull << 30;
   view.sample->activity.waiting_for_memory = 4;
-  CHECK(Has(Text(view), "memory  1.5 GiB expected of 2.0 GiB, 4 compiles wait for it\n"));
+  CHECK(Has(Text(view), "1.5 GiB of 2.0 GiB expected, 4 compiles wait for it\n"));
   CHECK(Has(Json(*view.sample), "\"waiting_for_memory\": 4"));
   CHECK(Has(Json(*view.sample), "\"compile_memory_limit_bytes\": 2147483648"));
 }
@@ -130,16 +133,88 @@ TEST_CASE("a shared Redis has a line only if one is configured") {
 }
 
 TEST_CASE("flights are sorted, and filtered by the texts of their columns") {
-  const std::vector<Flight> flights = {Running("aaaaaaaa11", 1, 3), Running("bbbbbbbb22", 2, 1)};
-  CHECK(Chosen(flights, Order::kState, "")[0].key == "aaaaaaaa11");
-  CHECK(Chosen(flights, Order::kTime, "")[0].key == "bbbbbbbb22");
-  CHECK(Chosen(flights, Order::kWaiters, "")[0].key == "aaaaaaaa11");
-  CHECK(Chosen(flights, Order::kState, "bbbbbbbb22").size() == 1);
-  CHECK(Chosen(flights, Order::kState, "nvrtc").size() == 2);
-  CHECK(Chosen(flights, Order::kState, "queued").empty());
+  View view = ViewOf({Running("aaaaaaaa11", 1, 3), Running("bbbbbbbb22", 2, 1)});
+  view.sample->activity.flights[1].program = "reduce.cu";
+  const auto first = [&view](Order order) {
+    view.order = order;
+    return Chosen(view)[0].key.substr(0, 1);
+  };
+  CHECK(first(Order::kState) == "a");
+  CHECK(first(Order::kTime) == "b");
+  CHECK(first(Order::kWaiters) == "a");
+  CHECK(first(Order::kProgram) == "b");
+  const auto found = [&view](const char* filter) {
+    view.filter = filter;
+    return Chosen(view).size();
+  };
+  CHECK(found("bbbbbbbb22") == 1);
+  CHECK(found("nvrtc") == 2);
+  CHECK(found("reduce") == 1);
+  CHECK(found("queued") == 0);
+  view.name_of = [](const std::string&) { return "anna"; };
+  CHECK(found("anna") == 2);
   Order order = Order::kState;
-  for (int i = 0; i < 5; ++i) order = Next(order);
+  for (int i = 0; i < 6; ++i) order = Next(order);
   CHECK(order == Order::kState);
+}
+
+TEST_CASE("a user's name is shown in place of the number, also in queues, compilers and errors") {
+  View view = ViewOf({Running("aaaaaaaa", 1)});
+  view.sample->activity.users = {{"1000", 0, 1}, {"container-3", 0, 1}};
+  view.sample->activity.zygotes = {{"13.0", 1 << 20, 1, "1000"}};
+  view.sample->activity.failures = {{0, "nvrtc", 1000, "", "an error"}};
+  view.name_of = [](const std::string& label) { return label == "1000" ? "anna" : label; };
+  const std::string text = Text(view);
+  CHECK_FALSE(Has(text, "1000"));
+  CHECK(Has(text, "anna (1 running, 0 queued), container-3 (1 running"));
+  CHECK(Has(text, "CUDA 13.0 (1 job, only anna)"));
+  CHECK(Has(text, "anna     nvrtc  an error"));
+}
+
+TEST_CASE("a deposit is shown with the program that makes it") {
+  View view = ViewOf({{.key = "aaaaaaaa", .kind = "triton", .state = "leased", .waiters = 1}});
+  CHECK(Has(Text(view), "triton"));
+  CHECK(Has(Text(view), " deposit "));
+}
+
+TEST_CASE("a wide screen has more room for the program and shows the toolchain") {
+  View view = ViewOf({Running("aaaaaaaa", 1)});
+  view.sample->activity.flights[0].program = "a_name_of_thirty_characters.cu";
+  const std::string narrow = Joined(Layout(view, {24, 80}));
+  CHECK(Has(narrow, "a_name_of_thirty_chara nvrtc"));
+  CHECK_FALSE(Has(narrow, "TOOLCHAIN"));
+  const std::string wide = Joined(Layout(view, {24, 140}));
+  CHECK(Has(wide, "a_name_of_thirty_characters.cu"));
+  CHECK(Has(wide, "13.0 00000000"));
+}
+
+TEST_CASE("a bar shows that something is in use or free, however little") {
+  const auto drawn = [](double filled) {
+    const std::vector<Span> bar = Bar(filled, 4, Role::kGood, false);
+    return bar[0].text + bar[1].text;
+  };
+  CHECK(drawn(0) == "----");
+  CHECK(drawn(0.01) == "#---");
+  CHECK(drawn(0.5) == "##--");
+  CHECK(drawn(0.99) == "###-");
+  CHECK(drawn(1) == "####");
+  CHECK(drawn(7) == "####");
+  CHECK(Bar(1, 1, Role::kGood, true)[0].text == "\u2588");
+}
+
+TEST_CASE("running, waiting and failed builds have different roles") {
+  View view = ViewOf({Running("aaaaaaaa", 1), Running("bbbbbbbb", 1)});
+  view.sample->activity.flights[1].state = "queued";
+  view.problem = "no daemon";
+  view.sample->activity.failures = {{0, "nvrtc", 1000, "", "an error"}};
+  std::map<std::string, Role> roles;
+  for (const Line& line : Layout(view, {24, 80})) {
+    for (const Span& span : line.spans) roles[span.text] = span.role;
+  }
+  CHECK(roles.at("running ") == Role::kGood);
+  CHECK(roles.at("queued  ") == Role::kWarning);
+  CHECK(roles.at("no daemon") == Role::kBad);
+  CHECK(roles.at("an error") == Role::kBad);
 }
 
 TEST_CASE("a filter that hides all rows is not taken for an idle daemon") {
@@ -160,7 +235,7 @@ TEST_CASE("any screen size works, and the text stays within it") {
       const std::vector<Line> lines = Layout(view, {rows, columns});
       CHECK(lines.size() == rows);
       CHECK(std::ranges::all_of(lines,
-                                [&](const auto& each) { return each.text.size() <= columns; }));
+                                [&](const auto& each) { return Width(each.text()) <= columns; }));
     }
   }
 }
@@ -168,8 +243,8 @@ TEST_CASE("any screen size works, and the text stays within it") {
 TEST_CASE("a screen of 40 columns and 10 rows shows a flight and the keys") {
   View view = ViewOf({Running("0123456789", 2.5, 7)});
   const std::vector<Line> lines = Layout(view, {10, 40});
-  CHECK(Has(Joined(lines), "running 2.5s           7   1000 01234567"));
-  CHECK(lines.back().text.starts_with("q quit"));
+  CHECK(Has(Joined(lines), "running 2.5s           7 1000     sort.c"));
+  CHECK(lines.back().text().starts_with("q quit"));
   CHECK_FALSE(Has(Joined(lines), "LAST ERRORS"));
   CHECK(Has(Joined(Layout(view, {24, 80})), "LAST ERRORS"));
 }
@@ -180,9 +255,9 @@ TEST_CASE("the selected flight is marked and always visible") {
   View view = ViewOf(flights);
   view.selected = {"key59", 1000};
   const std::vector<Line> lines = Layout(view, {10, 80});
-  const auto marked = std::ranges::find(lines, Look::kSelected, &Line::look);
+  const auto marked = std::ranges::find(lines, true, &Line::selected);
   REQUIRE(marked != lines.end());
-  CHECK(Has(marked->text, "key59"));
+  CHECK(Has(marked->text(), "key59"));
 }
 
 TEST_CASE("each row can be selected, even if two users build the same key") {
@@ -193,7 +268,7 @@ TEST_CASE("each row can be selected, even if two users build the same key") {
     MoveSelection(view, by);
     selected.push_back(*view.selected);
     const std::vector<Line> lines = Layout(view, {24, 80});
-    CHECK(std::ranges::count(lines, Look::kSelected, &Line::look) == 1);
+    CHECK(std::ranges::count(lines, true, &Line::selected) == 1);
   }
   const RowId first{"same", 1000};
   const RowId second{"same", 1001};
@@ -205,6 +280,7 @@ TEST_CASE("control characters in the daemon's texts do not reach the terminal") 
   View view = ViewOf({Running("\x1b[2J", 1)});
   view.sample->stats.version = "\x1b]0;x\x07";
   view.sample->activity.flights[0].kind = "\u009b31m";
+  view.sample->activity.flights[0].program = "\x1b[1m\n";
   view.sample->activity.failures = {{0, "\x1b", 1000, "", "a\x1b[31mb"}};
   view.page = {};
   for (const std::string& text : {Joined(Layout(view, {24, 80})), Text(view)}) {
@@ -247,10 +323,12 @@ TEST_CASE("top --once prints the present state, or a JSON object with --json") {
   Library().statistics = {{"hits_total", "memory", 1}, {"compiles_total", "", 1}};
   const Said text = RunCommand({"top", "--once"});
   CHECK(text.exit_code == kDone);
-  CHECK(Has(text.output, "running 2.5s/4s        2   1000 01234567 nvrtc"));
+  CHECK(Has(text.output, "running 2.5s/4s        2 "));
   CHECK(Has(text.output, "k.cu(1): error"));
+  CHECK(Has(text.output, "sort.cu"));
   const Said json = RunCommand({"--json", "top"});
   CHECK(Has(json.output, "\"key\": \"0123456789\""));
+  CHECK(Has(json.output, "\"program\": \"sort.cu\""));
   CHECK(Has(json.output, "\"estimate_seconds\": 4"));
 }
 

@@ -3,6 +3,8 @@
 #include "daemon/core/lookup/history.h"
 
 #include <catch2/catch.hpp>
+#include <chrono>
+#include <optional>
 #include <string>
 
 #include "tests/unit/core/waiters.h"
@@ -47,6 +49,46 @@ TEST_CASE("a user sees only its own builds, the newest first") {
   CHECK(Knows(history, kAlice, 1));
   CHECK(history.Of(kBob).empty());
   CHECK_FALSE(Knows(history, kBob, 1));
+}
+
+TEST_CASE("the longest compiles of a user, or of all, come first, without joined ones") {
+  BuildHistory history(1 << 20);
+  const auto add = [&history](uid_t uid, int number, int seconds, Outcome outcome) {
+    PastBuild build = Numbered(number);
+    build.compile_time = std::chrono::seconds(seconds);
+    build.outcome = outcome;
+    history.Add(uid, Account(uid), std::move(build));
+  };
+  add(kAlice, 1, 3, Outcome::kBuilt);
+  add(kAlice, 2, 9, Outcome::kJoined);
+  add(kAlice, 3, 5, Outcome::kFailed);
+  add(kBob, 4, 4, Outcome::kUncacheable);
+  const auto programs = [&history](std::optional<uid_t> uid, size_t most) {
+    std::string all;
+    for (const UsersBuild& each : history.Dearest(uid, most)) all += each.build->program;
+    return all;
+  };
+  CHECK(programs(kAlice, 20) == "31");
+  CHECK(programs(std::nullopt, 20) == "341");
+  CHECK(programs(std::nullopt, 2) == "34");
+  CHECK(programs(1002, 20).empty());
+}
+
+TEST_CASE("the shown name is the end of the program's or first input's name") {
+  const auto request = MakeRequest("");
+  auto& program = std::get<NvrtcProgram>(request->program);
+  program.name = "/home/alice/kernel.cu";
+  CHECK(ShownName(*request) == "kernel.cu");
+  program.name = "";
+  CHECK(ShownName(*request) == "default_program");
+  program.name = std::string(63, 'x') + "\u00e9\xff";
+  CHECK(ShownName(*request) == std::string(63, 'x'));
+  program.name = "a\xff";
+  CHECK(ShownName(*request) == "a?");
+  request->program = LinkProgram{};
+  CHECK(ShownName(*request).empty());
+  std::get<LinkProgram>(request->program).inputs = {{.name = "x/first.ltoir"}, {.name = "second"}};
+  CHECK(ShownName(*request) == "first.ltoir");
 }
 
 TEST_CASE("nothing is remembered for the overflow uid") {
