@@ -134,7 +134,7 @@ void ExplainFailure(const BuildResult& result, const CompilePlan& plan) {
   const bool silent = result.log().empty();
   if (silent) Complain("does not compile: " + std::string(result.reason()));
   std::string hint = FailureHint(plan, silent ? result.reason() : result.log());
-  if (hint.empty() && plan.compiler == Compiler::kNvrtc) hint = result.hint();
+  if (hint.empty()) hint = result.hint();
   if (!hint.empty()) Complain(hint, Role::kWarning);
 }
 

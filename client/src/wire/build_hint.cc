@@ -30,9 +30,23 @@ bool IsHostHeader(std::string_view name) {
          std::find(std::begin(kOfC), std::end(kOfC), name) != std::end(kOfC);
 }
 
+/// Returns whether the first line of the source is the name of a file, which NVRTC then quotes
+/// below its error.
+bool IsFileName(std::string_view log) {
+  constexpr std::string_view kQuoted = "\n  ";
+  const size_t begin = log.find(kQuoted);
+  if (begin == std::string_view::npos || !Says(log.substr(0, begin), "(1): ")) return false;
+  log.remove_prefix(begin + kQuoted.size());
+  const std::string_view line = log.substr(0, log.find('\n'));
+  const bool ends = line.ends_with(".cu") || line.ends_with(".cuh") || line.ends_with(".h") ||
+                    line.ends_with(".cpp") || line.ends_with(".cc");
+  return ends && line.find_first_of(" \"<") == std::string_view::npos;
+}
+
 }  // namespace
 
 std::string_view HintFor(std::string_view log) {
+  if (IsFileName(log)) return "the source is the name of a file: give the file's contents instead";
   const std::string_view header = MissingHeader(log);
   if (!header.empty() && IsHostHeader(header)) {
     return "NVRTC has no host library: device code includes <cuda/std/...> instead, such as "
@@ -63,6 +77,11 @@ std::string_view HintFor(std::string_view log) {
   if (Says(log, "Unresolved extern function")) {
     return "to define it in another file, compile both with -rdc=true and link them, as "
            "`cccl-cache-cli link` does";
+  }
+  if (Says(log, "unrecognized input type")) {
+    return "an input is no PTX, cubin, LTO-IR, fatbin, object or library, or is damaged; the "
+           "message "
+           "shows its name only if the request gives it one";
   }
   return {};
 }

@@ -6,8 +6,8 @@
 
 namespace cccl_cache {
 
-/// Returns advice for a CUDA C++ source that did not compile, for example which option of NVRTC is
-/// missing. The advice is derived from NVRTC's log. Returns an empty text if the log needs no
+/// Returns advice for a build that failed, for example which option of NVRTC is missing. The advice
+/// is derived from the log of NVRTC or nvJitLink. Returns an empty text if the log needs no
 /// explanation. All clients show the same advice. Thread-safe.
 [[nodiscard]] std::string_view HintFor(std::string_view log);
 

@@ -189,10 +189,10 @@ TEST_CASE("without a hint of its own the command prints the library's hint") {
   Library().result.outcome = CCCL_CACHE_FAILED;
   Library().result.log = "error: no header";
   Library().result.hint = "add it";
-  CHECK(scene.Tell().errors == "error: no header\ncccl-cache-cli: add it\n");
-  scene.plan.compiler = Compiler::kNvJitLink;
-  CHECK(scene.Tell().errors == "error: no header\n");
-  scene.plan.compiler = Compiler::kNvrtc;
+  for (const Compiler compiler : {Compiler::kNvJitLink, Compiler::kNvvm, Compiler::kNvrtc}) {
+    scene.plan.compiler = compiler;
+    CHECK(scene.Tell().errors == "error: no header\ncccl-cache-cli: add it\n");
+  }
   Library().result.log = "unrecognized option --frob";
   CHECK(Has(scene.Tell().errors, "no such option"));
 }

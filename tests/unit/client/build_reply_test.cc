@@ -149,11 +149,20 @@ TEST_CASE("common errors of NVRTC get a hint with the remedy, other errors get n
        {std::pair{"host functions are not allowed in JIT mode.", "device"},
         {"Unresolved extern function '_Z1gi'", "-rdc=true"},
         {"nvrtc: error: invalid value for --std(-std)", "c++20"},
-        {"invalid value for --gpu-architecture (-arch)", "sm_90"}}) {
+        {"invalid value for --gpu-architecture (-arch)", "sm_90"},
+        {"unrecognized input type: ", "no PTX, cubin"}}) {
     CHECK(HintFor(log).find(hint) != std::string::npos);
   }
   CHECK(HintFor("k.cu(1): error: expected a \";\"").empty());
   CHECK(HintFor("").empty());
+}
+
+TEST_CASE("a file's name given as the source gets a hint, a name within a source gets none") {
+  const std::string error = "default_program(1): error: expected a declaration\n  ";
+  CHECK(HintFor(error + "/src/kernel.cu\n  ^\n").find("name of a file") != std::string::npos);
+  CHECK(HintFor(error + "#include \"kernel.cu\"\n").empty());
+  CHECK(HintFor("k.cu(7): error: expected a \";\"\n  cached.h\n").empty());
+  CHECK(HintFor("k.cu(1): error: expected a declaration").empty());
 }
 
 TEST_CASE("a typo is not taken for host code") {

@@ -148,7 +148,7 @@ typedef struct cccl_cache_result_info {
                           unknown */
   uint64_t request_id; /* the daemon's number of this request, which its log shows in hexadecimal; 0
                           if no daemon was asked */
-  cccl_cache_bytes hint; /* a likely remedy for a compile error of CUDA C++, if the log does not
+  cccl_cache_bytes hint; /* a likely remedy for an error of NVRTC or nvJitLink, if the log does not
                             name it; else empty */
 } cccl_cache_result_info;
 
