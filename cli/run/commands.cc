@@ -254,14 +254,14 @@ void AddRunOptions(CLI::App* command, RunOptions* options) {
   command
       ->add_option(
           "--wait", options->wait,
-          "Wait at most so long for each compile (50ms, 2s, 1m; up to an hour), then let the "
-          "program compile; the daemon finishes it for the next. 0: take hits alone")
+          "Wait at most this long for each compile (50ms, 2s, 1m; an hour at most), then compile "
+          "in "
+          "the program; the daemon finishes the compile for the next run. 0: use only hits")
       ->type_name("DURATION");
   command
-      ->add_option(
-          "--group", options->group,
-          "Share what nvcc, ptxas and tileiras made with this Unix group, and take it from "
-          "its members (default: $CCCL_CACHE_GROUP; without it, results stay private)")
+      ->add_option("--group", options->group,
+                   "Share what nvcc, ptxas and tileiras made with the members of this Unix group "
+                   "(default: $CCCL_CACHE_GROUP; without a group, results stay private)")
       ->type_name("GROUP");
 }
 
@@ -275,13 +275,16 @@ void AddRunCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
   command->group("Programs");
   const auto options = std::make_shared<RunOptions>();
   AddWhenParsed(command, common, [command, options] {
-    command->add_flag(
-        "--report{all}", options->report,
-        "At its end, say what became of its compiles; --report=each: of each process");
+    command
+        ->add_flag("--report{all}", options->report,
+                   "Print at the program's end how many compiles were hits; --report=each: also a "
+                   "line for each process")
+        ->type_name("each");
     AddRunOptions(command, options.get());
     // Exists only for --help: main() has already moved the program's words to common.program.
     command->add_option_function<std::vector<std::string>>(
-        "PROGRAM", [](const std::vector<std::string>&) {}, "Program with its arguments, behind --");
+        "PROGRAM", [](const std::vector<std::string>&) {},
+        "The program and its arguments, after --");
   });
   command->footer(
       "Exit codes: The program's (a signal that ends it ends `run` too), or 127 if it is not "

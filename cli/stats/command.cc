@@ -139,8 +139,10 @@ void AddStatsCommand(CLI::App* app, const CommonOptions& common, int* exit_code)
                                  "Show builds since the daemon started by user (administrators see "
                                  "all users), toolchain or kind, or deposits by namespace"),
              {"user", "toolchain", "kind", "namespace"});
-  command->add_flag("--watch{2}", options->watch,
-                    "Print the current rates every 2 s, or as in --watch=0.5");
+  command
+      ->add_flag("--watch{2}", options->watch,
+                 "Print the current rates every 2 s, or as in --watch=0.5")
+      ->type_name("SECONDS");
   command
       ->add_option("--html", options->html,
                    "Write one HTML page: hits by hour, time saved by program, the longest compiles")

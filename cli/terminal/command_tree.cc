@@ -14,6 +14,22 @@ namespace {
 
 constexpr char kBetweenChoices = '|';
 
+/// Writes a flag with an optional value as "--report[=each]", where CLI11 writes "--report{all}".
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_option_name(const CLI::Option* option, bool positional) const override {
+    const std::string name = CLI::Formatter::make_option_name(option, positional);
+    return name.substr(0, name.find(kDefaultOfFlag));
+  }
+  std::string make_option_opts(const CLI::Option* option) const override {
+    const bool flag = option->get_name(false, true).find(kDefaultOfFlag) != std::string::npos;
+    return flag ? "[=" + option->get_type_name() + "]" : CLI::Formatter::make_option_opts(option);
+  }
+
+ private:
+  static constexpr char kDefaultOfFlag = '{';
+};
+
 void AddCommonOptions(CLI::App* app, CommonOptions* common) {
   app->add_option(
       "--socket", common->socket,
@@ -39,6 +55,7 @@ std::unique_ptr<CLI::App> MakeCommandTree(CommonOptions* common, int* exit_code)
   auto app = std::make_unique<CLI::App>(
       "Compiles CUDA code through cccl-cached, the compile cache of this machine.",
       "cccl-cache-cli");
+  app->formatter(std::make_shared<HelpFormatter>());
   AddCommonOptions(app.get(), common);
   for (const auto add :
        {AddBuildCommand,  AddLinkCommand,       AddNvvmCommand,     AddRunCommand,

@@ -47,6 +47,11 @@ TEST_CASE("help shows options that are added when the command is parsed") {
   CHECK(Has(RunCommand({"help", "run"}).output, "--how audit|preload"));
 }
 
+TEST_CASE("help shows the value that a flag may have") {
+  CHECK(Has(HelpOption("run"), "--report[=each] "));
+  CHECK(Has(HelpOption("stats"), "--watch[=SECONDS] "));
+}
+
 TEST_CASE("help shows the default name of a result") {
   CHECK(Has(HelpOption("link"), "(default: linked.cubin"));
   CHECK(Has(HelpOption("build"), "(default: the name of the in"));
