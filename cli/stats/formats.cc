@@ -195,8 +195,8 @@ std::string StatsSummary(const Statistics& stats, std::string_view socket, std::
          Duration(stats.Sum("uptime_seconds")) + "\n" + "Builds    " + count("builds_total") +
          ": " + Many(stats.Sum("hits_total"), "hit") + " (memory " + count("hits_total", "memory") +
          ", disk " + count("hits_total", "disk") + shared + "), " + count("joins_total") +
-         " joined another's compile, " + count("compiles_total") + " compiled, " +
-         count("compile_failures_total") + " failed; hit rate " +
+         " joined another's compile, " + count("compiles_total") + " compiled (" +
+         count("compile_failures_total") + " failed); hit rate " +
          Painted(HitRate(stats), Role::kGood, coloured) + "\n" + "Saved     " +
          Painted(Duration(stats.Sum("saved_seconds_total")), Role::kGood, coloured) +
          " of compile time" + without + ", spent " + Duration(stats.Sum("compile_seconds_total")) +
