@@ -138,7 +138,7 @@ Result<CommandLine> ParseCommandLine(std::vector<std::string> arguments) {
     std::reverse(arguments.begin(), arguments.end());
     flags.app.parse(std::move(arguments));
   } catch (const CLI::CallForHelp&) {
-    command_line.help = flags.app.help();
+    command_line.help = CLI::detail::find_and_replace(flags.app.help(), "\n\n\n", "\n\n");
     return std::move(command_line);
   } catch (const CLI::ArgumentMismatch&) {
     return NoValue(flags.app, last);

@@ -96,6 +96,7 @@ TEST_CASE("help shows defaults, under headings") {
   REQUIRE(cluster != std::string::npos);
   CHECK(parsed->help->find("--upload-limit") < cluster);
   CHECK(parsed->help->find("--remote-url") > cluster);
+  CHECK(parsed->help->find("\n\n\n") == std::string::npos);
   CHECK(parsed->help->find("--shelf-path") > cluster);
 }
 
