@@ -94,7 +94,7 @@ def main():
             nodes.append(Daemon(directory, [PLACES.cuda13, PLACES.cuda12], "--store-limit", "8MiB", "--remote-url", redis.url,
                                 "--remote-key", str(secret), "--remote-trust", str(keys.trust("trusted", public))).start())
         try:
-            with metrics(nodes[0], "--listen", "127.0.0.1:0") as url, Prometheus(place / "prometheus", url) as prometheus:
+            with metrics(nodes[0], "--listen", "127.0.0.1:0", "--by-user") as url, Prometheus(place / "prometheus", url) as prometheus:
                 begin = time.time()
                 end = begin + given.seconds
                 clients = [threading.Thread(target=load, args=(node, seed, time.monotonic() + given.seconds))

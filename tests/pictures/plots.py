@@ -25,7 +25,7 @@ class Plot:
     def commands(self):
         drawn = ", ".join(f"'-' with {style} linewidth 2 title {quoted(name)}" for name, _, style in self.lines)
         data = ["\n".join([*("" if y is None else f"{x} {y}" for x, y in points.items()), "e"]) for _, points, _ in self.lines]
-        return "\n".join([*self.settings, f"plot {drawn}", *data])
+        return "\n".join([*self.settings, f"plot {drawn or '[0:1] [0:1] NaN notitle'}", *data])
 
     def write(self, path):
         write_grid(path, WIDTH, HEIGHT, [(self, 0, 0, WIDTH, HEIGHT)])
