@@ -115,16 +115,6 @@ const char* FindPlugInVariable() {
   return nullptr;
 }
 
-/// Returns whether the environment has the variables of `run`, so that programs which this process
-/// starts use the stand-ins.
-bool IsUnderRun() {
-  return std::ranges::any_of(std::array{"LD_AUDIT", "LD_PRELOAD"}, [](const char* name) {
-    const char* value = std::getenv(name);
-    return value != nullptr &&
-           std::string_view(value).find("libcccl_cache_") != std::string_view::npos;
-  });
-}
-
 }  // namespace
 
 Check CheckPython(const std::string& program, const std::string& path,

@@ -1,17 +1,10 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <CLI/App.hpp>
-#include <cerrno>
 #include <chrono>
 #include <cstdint>
-#include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,10 +12,11 @@
 #include <variant>
 #include <vector>
 
-#include "base/end_with_parent.h"
-#include "base/files/file_descriptor.h"
 #include "base/group.h"
+#include "cli/run/advice.h"
+#include "cli/run/child.h"
 #include "cli/run/environment.h"
+#include "cli/run/own_daemon.h"
 #include "cli/run/report.h"
 #include "cli/terminal/command.h"
 #include "cli/terminal/quantities.h"
@@ -36,12 +30,8 @@ struct RunOptions {
   std::optional<std::string> wait;  ///< value of --wait; none means no limit
   std::string group;                ///< value of --group; empty means none
   std::string report;               ///< "all" or "each"; empty if no report was requested
+  bool start = false;               ///< whether a daemon is started if none can be reached
 };
-
-// Exit codes with the same meanings as those of shells.
-constexpr int kNotFound = 127;
-constexpr int kNotExecutable = 126;
-constexpr int kSignalled = 128;
 
 /// Returns whether this is the name of a group of this machine, or a number.
 bool IsGroup(const std::string& group) {
@@ -71,118 +61,14 @@ std::variant<Variables, int> VariablesOf(const RunOptions& options, const Common
 /// code, after a message.
 int Start(const std::vector<std::string>& words, const Variables& variables) {
   Execute(words, variables);
-  const int error = errno;
-  Complain("can't run " + words[0] + ": " + std::strerror(error));
-  return error == ENOENT ? kNotFound : kNotExecutable;
-}
-
-/// Returns the signals that are forwarded to the program. The stop signals of job control are left
-/// out, because they stop both processes anyway.
-sigset_t PassedOn() {
-  sigset_t signals;
-  sigfillset(&signals);
-  for (const int each : {SIGTSTP, SIGTTIN, SIGTTOU}) sigdelset(&signals, each);
-  return signals;
-}
-
-/// Returns whether the program has received the signal as well, so that it must not be forwarded. A
-/// terminal sends its signals to both processes, except SIGHUP, which goes only to the leader of
-/// the session.
-bool CameToBoth(const siginfo_t& came) {
-  return came.si_code == SI_KERNEL && (came.si_signo != SIGHUP || getsid(0) != getpid());
-}
-
-/// Runs the program in a child process and forwards signals to it. Returns its status as from
-/// waitpid(). Sets `*started` to whether the program has begun.
-int RunAsChild(const std::vector<std::string>& words, const Variables& variables, bool* started) {
-  const sigset_t signals = PassedOn();
-  sigset_t before;
-  // If SIGCHLD were ignored, waitpid() would return no status.
-  const auto of_children = signal(SIGCHLD, SIG_DFL);
-  sigprocmask(SIG_BLOCK, &signals, &before);
-  // Closed by the start of the program.
-  int ends[2] = {-1, -1};
-  const bool piped = pipe2(ends, O_CLOEXEC) == 0;
-  const FileDescriptor told(ends[0]);
-  FileDescriptor tell(ends[1]);
-  const pid_t self = getpid();
-  const pid_t child = fork();
-  if (child == 0) {
-    // SIGKILL can't be caught and forwarded. So the kernel kills the child when the parent ends.
-    if (!EndWithParent(self)) _exit(kSignalled + SIGKILL);
-    signal(SIGCHLD, of_children);
-    sigprocmask(SIG_SETMASK, &before, nullptr);
-    const int code = Start(words, variables);
-    [[maybe_unused]] const ssize_t written = write(tell.get(), "", 1);
-    _exit(code);
-  }
-  tell.Close();
-  if (child < 0) {
-    Complain(std::string("can't start a process: ") + std::strerror(errno));
-    return W_EXITCODE(kOther, 0);
-  }
-  int status = 0;
-  while (waitpid(child, &status, WNOHANG) == 0) {
-    siginfo_t came;
-    if (sigwaitinfo(&signals, &came) < 0 || came.si_signo == SIGCHLD) continue;
-    if (!CameToBoth(came)) kill(child, came.si_signo);
-  }
-  char failure;
-  *started = !piped || read(told.get(), &failure, 1) != 1;
-  return status;
-}
-
-/// If a signal has ended the program, ends this process by the same signal, so that its parent sees
-/// the same as without `run`. Otherwise returns the program's exit code. Returns the shells' exit
-/// code for the signal if the signal has no effect, as on the first process of a container.
-/// `status` is from waitpid().
-int EndAs(int status) {
-  if (WIFEXITED(status)) return WEXITSTATUS(status);
-  const int by = WTERMSIG(status);
-  prctl(PR_SET_DUMPABLE, 0);  // no second core file: the program has written one
-  signal(by, SIG_DFL);
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, by);
-  raise(by);
-  sigprocmask(SIG_UNBLOCK, &signals, nullptr);
-  return kSignalled + by;
-}
-
-/// Returns why no daemon can be reached, and a remedy. Returns "" if a daemon can be reached.
-std::string NoDaemon(const CommonOptions& common) {
-  constexpr std::chrono::milliseconds kPatience{100};
-  Expected<Client> client =
-      Client::Open({.socket = common.socket, .fallback = CCCL_CACHE_FALLBACK_ERROR});
-  if (!client.ok()) return client.error().message;
-  const Expected<std::string> info = client->Query("info", {}, kPatience);
-  if (info.ok() || info.error().status != CCCL_CACHE_NO_DAEMON) return "";
-  return info.error().message;
-}
-
-/// Returns the daemon's advice for a library that is in none of its toolchains.
-std::string OfUnknownLibrary(const std::string& library, const CommonOptions& common) {
-  constexpr std::chrono::seconds kPatience{10};  // the daemon may have to read the whole library
-  const std::string way_out = "cccl-cache-cli toolchains add " + library;
-  Expected<Client> client = Client::Open(common.socket);
-  const Expected<std::string> version =
-      client.ok() ? client->FindRelease(library, kPatience) : client.error();
-  if (version.ok() && version->empty()) return library + ": the daemon has it by now";
-  if (version.ok()) return "it is NVIDIA's " + *version + ": " + way_out;
-  const cccl_cache_status status = version.error().status;
-  if (status == CCCL_CACHE_TOOLCHAIN_NOT_FOUND || status == CCCL_CACHE_DENIED ||
-      status == CCCL_CACHE_OVERLOADED || status == CCCL_CACHE_INVALID_REQUEST) {
-    const std::string& why = version.error().message;
-    return why.starts_with(library) ? why : library + ": " + why;
-  }
-  return way_out;
+  return CannotStart(words[0]);
 }
 
 /// If there is no daemon, says so on standard error, provided that it is a terminal. Must be called
 /// only if no report was requested, because a report would say the same.
 void TellIfNoDaemon(const CommonOptions& common) {
   if (isatty(STDERR_FILENO) == 0) return;
-  const std::string why = NoDaemon(common);
+  const std::string why = WhyNoDaemon(common.socket);
   if (why.empty()) return;
   const std::string line = "cccl-cache: not cached: " + why + "\n";
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
@@ -193,18 +79,17 @@ void TellIfNoDaemon(const CommonOptions& common) {
 int RunAndReport(const CommonOptions& common, const RunOptions& options, Variables variables,
                  RunReport report) {
   variables.emplace_back(interpose::ProcessCounts::kVariable, report.directory());
-  bool started = true;
-  const int status = RunAsChild(common.program, variables, &started);
-  if (!started && !common.json) return status;  // the message about that is enough
+  const HeldSignals signals;
+  const ChildEnd end =
+      RunAsChild(signals, [&common, &variables] { return Start(common.program, variables); });
+  if (!end.started && !common.json) return end.status;  // the message about that is enough
   const bool each = options.report == "each";
-  const Advisor advisor{
-      .no_daemon = [&common] { return NoDaemon(common); },
-      .unknown_library = [&common](const auto& path) { return OfUnknownLibrary(path, common); }};
+  const Advisor advisor = AdvisorFor(common.socket);
   const std::string text = common.json ? report.Json(each, advisor)
                                        : report.Text(each, advisor, WantsColour(STDERR_FILENO));
   // The report goes to standard error, because standard output belongs to the program.
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
-  return status;
+  return end.status;
 }
 
 int Run(const CommonOptions& common, const RunOptions& options) {
@@ -215,8 +100,11 @@ int Run(const CommonOptions& common, const RunOptions& options) {
   auto set = VariablesOf(options, common);
   if (const int* failed = std::get_if<int>(&set)) return *failed;
   Variables& variables = std::get<Variables>(set);
+  // Inside another `run`, that one has asked.
+  const bool told = (options.start || !variables.empty()) &&
+                    StartOwnDaemon(common.socket, common.program[0], options.start);
   if (options.report.empty() && !common.json) {
-    if (!variables.empty()) TellIfNoDaemon(common);
+    if (!variables.empty() && !told) TellIfNoDaemon(common);
     return Start(common.program, variables);
   }
   Expected<RunReport> report = RunReport::Make();
@@ -280,6 +168,9 @@ void AddRunCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
                    "Print at the program's end how many compiles were hits; --report=each: also a "
                    "line for each process")
         ->type_name("each");
+    command->add_flag("--start", options->start,
+                      "If no daemon can be reached, start one of your own, which ends after an hour "
+                      "without use");
     AddRunOptions(command, options.get());
     // Exists only for --help: main() has already moved the program's words to common.program.
     command->add_option_function<std::vector<std::string>>(

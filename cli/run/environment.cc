@@ -23,6 +23,12 @@
 #include "proto/digest.h"
 
 namespace cccl_cache::cli {
+
+std::string Variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -38,11 +44,6 @@ constexpr std::array<const char*, 3> kPlaces = {CCCL_CACHE_INSTALLED_STANDINS, "
 constexpr const char* kTunables = "GLIBC_TUNABLES";
 constexpr std::string_view kRoom = "glibc.rtld.optional_static_tls=";
 constexpr unsigned long kRoomBytes = 3200;  // bytes per thread; jemalloc 5.3 needs 2,632 of them
-
-std::string Variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 /// Returns whether the loader and the stand-ins read the path as a whole. The loader splits
 /// LD_PRELOAD at spaces and colons and LD_AUDIT at colons, and replaces names after a $. Other
@@ -238,6 +239,11 @@ Variables ContainerEnvironment(const fs::path& standins) {
   return {{"LD_AUDIT", (standins / kAuditor).string()},
           {"LD_PRELOAD", (standins / interpose::kPlaceholder).string()},
           {kTunables, std::string(kRoom) + std::to_string(kRoomBytes)}};
+}
+
+bool IsUnderRun() {
+  return Variable("LD_AUDIT").find("libcccl_cache_") != std::string::npos ||
+         Variable("LD_PRELOAD").find("libcccl_cache_") != std::string::npos;
 }
 
 Expected<Variables> RunEnvironment(How how, std::optional<std::chrono::milliseconds> wait,

@@ -16,6 +16,9 @@ namespace cccl_cache::cli {
 /// Names and values of environment variables, in the order in which they are set.
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
+/// Returns the value of an environment variable, or "" if it is not set.
+[[nodiscard]] std::string Variable(const char* name);
+
 /// The way in which the loader gets the stand-in libraries.
 enum class How {
   kBest,     ///< LD_AUDIT if it costs nothing here and is not set yet; otherwise LD_PRELOAD
@@ -38,6 +41,9 @@ enum class How {
 /// Returns the environment variables for all programs of a container that has the stand-ins in this
 /// directory. They serve programs with glibc 2.35 or newer, and disturb no others.
 [[nodiscard]] Variables ContainerEnvironment(const std::filesystem::path& standins);
+
+/// Returns whether this process was started by a program under `run`.
+[[nodiscard]] bool IsUnderRun();
 
 /// Replaces this process by a program, with these variables added to the environment. Returns only
 /// if the program can't be started; then errno is set.

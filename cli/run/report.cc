@@ -2,12 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/run/report.h"
 
-#include <stdlib.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -21,6 +17,18 @@
 #include "cli/terminal/quantities.h"
 
 namespace cccl_cache::cli {
+
+uint64_t Forwarded(const RunCounts& counts) {
+  return std::accumulate(counts.forwarded.begin(), counts.forwarded.end(), uint64_t{0});
+}
+
+std::string SecondsText(uint64_t microseconds) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.*f s", microseconds < 1'000'000 ? 3 : 1,
+                static_cast<double>(microseconds) / 1e6);
+  return text;
+}
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -85,25 +93,13 @@ RunCounts Sum(const std::vector<RunCounts>& processes, bool of_steps = false) {
   return sum;
 }
 
-uint64_t Forwarded(const RunCounts& counts) {
-  return std::accumulate(counts.forwarded.begin(), counts.forwarded.end(), uint64_t{0});
-}
-
 std::string Milliseconds(uint64_t microseconds) {
   return Fixed(static_cast<double>(microseconds) / 1000, "ms");
 }
 
-/// Returns a time such as "0.011 s" or "41.4 s".
-std::string Seconds(uint64_t microseconds) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.*f s", microseconds < 1'000'000 ? 3 : 1,
-                static_cast<double>(microseconds) / 1e6);
-  return text;
-}
-
 /// Returns text such as ", saved about 12.3 s", or "" if no time was saved.
 std::string Saved(const RunCounts& counts) {
-  return counts.saved_us == 0 ? "" : ", saved about " + Seconds(counts.saved_us);
+  return counts.saved_us == 0 ? "" : ", saved about " + SecondsText(counts.saved_us);
 }
 
 /// Returns text such as " (2 uncacheable)", or "" if there were no uncacheable results.
@@ -169,7 +165,7 @@ std::string ShortReasons(const RunCounts& counts) {
 /// s), 15 compiled, 2 not served (call not served): 9.4 s in all.".
 std::string HowTheyEnded(const RunCounts& counts) {
   std::string text = HitsOfAll(counts);
-  if (counts.saved_us > 0) text += " (saved about " + Seconds(counts.saved_us) + ")";
+  if (counts.saved_us > 0) text += " (saved about " + SecondsText(counts.saved_us) + ")";
   const uint64_t forwarded = Forwarded(counts);
   const uint64_t ended = counts.hits + counts.joined + counts.compiled + counts.failed + forwarded;
   const auto add = [&text](uint64_t count, const std::string& how) {
@@ -180,7 +176,7 @@ std::string HowTheyEnded(const RunCounts& counts) {
   add(counts.failed, "failed");
   add(forwarded, "not served (" + ShortReasons(counts) + ")");
   if (counts.calls > ended) add(counts.calls - ended, "not finished");
-  return text + ": " + Seconds(counts.call_us) + " in all.";
+  return text + ": " + SecondsText(counts.call_us) + " in all.";
 }
 
 /// Returns a sentence that tells whether the daemon has served the program's compiles.
@@ -190,17 +186,18 @@ std::string Verdict(const RunCounts& counts) {
            "shared libraries, nvcc, ptxas, tileiras. Why: docs/troubleshooting.md, question 3";
   }
   if (Forwarded(counts) == counts.calls) {
-    return "not cached: " + OfAll(counts.calls, counts) + " (" + Seconds(counts.call_us) +
+    return "not cached: " + OfAll(counts.calls, counts) + " (" + SecondsText(counts.call_us) +
            "): " + ShortReasons(counts) + ".";
   }
   if (counts.hits == counts.calls) {
-    return HitsOfAll(counts) + ": " + Seconds(counts.call_us) +
-           (counts.saved_us == 0 ? ""
-                                 : " in place of " + Seconds(counts.call_us + counts.saved_us)) +
+    return HitsOfAll(counts) + ": " + SecondsText(counts.call_us) +
+           (counts.saved_us == 0
+                ? ""
+                : " in place of " + SecondsText(counts.call_us + counts.saved_us)) +
            ".";
   }
   if (counts.compiled < counts.calls) return HowTheyEnded(counts);
-  return std::to_string(counts.compiled) + " compiled (" + Seconds(counts.call_us) +
+  return std::to_string(counts.compiled) + " compiled (" + SecondsText(counts.call_us) +
          WithHeaders(counts) + ")" +
          (counts.uncacheable == 0
               ? counts.compiled == 1 ? ". The next run finds it." : ". The next run finds them."
@@ -229,47 +226,22 @@ std::string WaysOut(const RunCounts& counts, const Advisor& advisor) {
   return text;
 }
 
-void Write(const RunCounts& counts, JsonWriter* json) {
-  json->Fields("calls", counts.calls, "hits", counts.hits, "joined", counts.joined, "compiled",
-               counts.compiled, "failed", counts.failed, "call_us", counts.call_us, "forwarded_us",
-               counts.forwarded_us, "saved_us", counts.saved_us, "refusal", counts.refusal,
-               "uncacheable", counts.uncacheable, "uncacheable_reason", counts.uncacheable_reason,
-               "precompiled_headers", counts.precompiled_headers);
-  json->Key("forwarded").BeginObject();
-  for (size_t i = 0; i < kReasonNames.size(); ++i)
-    json->Fields(kReasonNames[i], counts.forwarded[i]);
-  json->EndObject();
-}
-
 }  // namespace
 
 Expected<RunReport> RunReport::Make() {
   if (!MayMakeFile(sizeof(ProcessCounts))) {
     return Error{CCCL_CACHE_UNAVAILABLE, "this process may write no files (ulimit -f)"};
   }
-  const char* named = std::getenv("TMPDIR");
-  std::string failed;
-  for (const std::string& place :
-       {std::string(named == nullptr ? "" : named), std::string("/tmp")}) {
-    // Processes of the program may have another working directory, so the path must be absolute.
-    if (!place.starts_with('/')) continue;
-    std::string directory = place + "/cccl-cache-run.XXXXXX";
-    if (mkdtemp(directory.data()) != nullptr) return RunReport(std::move(directory));
-    failed += (failed.empty() ? "" : ", ") + place + ": " + std::strerror(errno);
-  }
-  return Error{CCCL_CACHE_UNAVAILABLE, "can't make a directory for it (" + failed + ")"};
-}
-
-RunReport::~RunReport() {
-  std::error_code error;
-  if (!directory_.empty()) fs::remove_all(directory_, error);
+  Expected<TemporaryDirectory> directory = TemporaryDirectory::Make();
+  if (!directory.ok()) return directory.error();
+  return RunReport(*std::move(directory));
 }
 
 std::vector<RunCounts> RunReport::Read(const Advisor& advisor) const {
   Processes processes;
   std::map<std::string, std::string> told;  // advice by the path of the unknown library
   std::error_code error;
-  for (const fs::directory_entry& each : fs::directory_iterator(directory_, error)) {
+  for (const fs::directory_entry& each : fs::directory_iterator(directory(), error)) {
     AddFile(each.path(), &processes);
   }
   std::vector<RunCounts> list;
@@ -313,22 +285,44 @@ std::string RunReport::Text(bool each, const Advisor& advisor, bool coloured) co
 std::string RunReport::Json(bool each, const Advisor& advisor) const {
   const std::vector<RunCounts> processes = Read(advisor);
   JsonWriter json = BeginAnswer();
-  Write(Sum(processes), &json);
+  WriteCounts(Sum(processes), &json);
   json.Fields("process_count",
               processes.size() - static_cast<size_t>(std::ranges::count_if(processes, IsStep)));
   json.Key("steps").BeginObject();
-  Write(Sum(processes, true), &json);
+  WriteCounts(Sum(processes, true), &json);
   json.EndObject();
   if (each) {
     json.Key("processes").BeginArray();
     for (const RunCounts& one : processes) {
       json.BeginObject().Fields("pid", one.pid, "program", one.program, "step_of", one.step_of);
-      Write(one, &json);
+      WriteCounts(one, &json);
       json.EndObject();
     }
     json.EndArray();
   }
   return json.EndObject().Finish();
+}
+
+RunCounts RunReport::Total(const Advisor& advisor) const { return Sum(Read(advisor)); }
+
+std::string DescribeMisses(const RunCounts& counts, const Advisor& advisor) {
+  if (counts.calls > 0 && counts.hits == counts.calls) return "";
+  if (counts.calls == 0 || Forwarded(counts) == counts.calls) {
+    return Verdict(counts) + "\n" + WaysOut(counts, advisor);
+  }
+  return HowTheyEnded(counts) + "\n" + WaysOut(counts, advisor);
+}
+
+void WriteCounts(const RunCounts& counts, JsonWriter* json) {
+  json->Fields("calls", counts.calls, "hits", counts.hits, "joined", counts.joined, "compiled",
+               counts.compiled, "failed", counts.failed, "call_us", counts.call_us, "forwarded_us",
+               counts.forwarded_us, "saved_us", counts.saved_us, "refusal", counts.refusal,
+               "uncacheable", counts.uncacheable, "uncacheable_reason", counts.uncacheable_reason,
+               "precompiled_headers", counts.precompiled_headers);
+  json->Key("forwarded").BeginObject();
+  for (size_t i = 0; i < kReasonNames.size(); ++i)
+    json->Fields(kReasonNames[i], counts.forwarded[i]);
+  json->EndObject();
 }
 
 }  // namespace cccl_cache::cli

@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "cccl_cache/expected.h"
+#include "cli/run/temporary_directory.h"
 #include "client/interpose/report.h"
 
 namespace cccl_cache::cli {
@@ -44,30 +46,38 @@ struct Advisor {
   std::function<std::string(const std::string& library)> unknown_library;
 };
 
-/// A temporary directory in which the processes of a run write their counts. The destructor removes
-/// the directory.
+/// A temporary directory in which the processes of a run write their counts.
 class RunReport {
  public:
-  /// Creates the directory in $TMPDIR, or in /tmp if that is not possible. Fails if neither is.
+  /// Fails if the directory can't be made, or if the processes may write no files.
   static Expected<RunReport> Make();
-  RunReport(RunReport&&) = default;
-  RunReport& operator=(RunReport&&) = delete;
-  ~RunReport();
 
-  [[nodiscard]] const std::string& directory() const { return directory_; }
+  [[nodiscard]] const std::string& directory() const { return directory_.path(); }
   /// Returns the report as text. It begins with a sentence that sums up the outcomes. If `each`, it
   /// also has a line for each process. Sums leave out the steps of runs of nvcc, whose time is in
   /// that of their runs. `coloured`: with escape sequences for a terminal.
   [[nodiscard]] std::string Text(bool each, const Advisor& advisor, bool coloured = false) const;
   [[nodiscard]] std::string Json(bool each, const Advisor& advisor) const;
+  /// Returns the sum over all processes, without the steps of runs of nvcc.
+  [[nodiscard]] RunCounts Total(const Advisor& advisor) const;
 
  private:
-  explicit RunReport(std::string directory) : directory_(std::move(directory)) {}
+  explicit RunReport(TemporaryDirectory directory) : directory_(std::move(directory)) {}
   /// Returns the counts of the processes in the order of their pids, with advice for unknown
   /// libraries.
   [[nodiscard]] std::vector<RunCounts> Read(const Advisor& advisor) const;
 
-  std::string directory_;
+  TemporaryDirectory directory_;
 };
+
+/// Returns the number of calls that the real library answered.
+[[nodiscard]] uint64_t Forwarded(const RunCounts& counts);
+/// Returns a time such as "0.011 s" or "41.4 s".
+[[nodiscard]] std::string SecondsText(uint64_t microseconds);
+/// Returns lines about the compiles of a run that were no hits, with reasons and advice. Returns ""
+/// if all were hits.
+[[nodiscard]] std::string DescribeMisses(const RunCounts& counts, const Advisor& advisor);
+/// Writes the counts as members of a JSON object.
+void WriteCounts(const RunCounts& counts, JsonWriter* json);
 
 }  // namespace cccl_cache::cli

@@ -1,0 +1,209 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/run/own_daemon.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/files/file_descriptor.h"
+#include "base/files/own_path.h"
+#include "base/files/user_cache.h"
+#include "base/files/whole_file.h"
+#include "cli/run/daemon_process.h"
+#include "cli/run/environment.h"
+#include "cli/terminal/command.h"
+
+namespace cccl_cache::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// How long a program waits for a daemon that reads its toolchains for the first time.
+constexpr std::chrono::seconds kOwnPatience{30};
+/// The daemon's setting idle_timeout, unless the environment has another value.
+constexpr const char* kIdleVariable = "CCCL_CACHED_IDLE_TIMEOUT";
+constexpr const char* kIdleTimeout = "1h";
+/// The file with the answer of the person at the terminal.
+constexpr const char* kAnswer = "start-own-daemon";
+
+/// Returns a directory of the XDG base directory specification: the value of `variable`, or
+/// `below_home` in the home directory. Returns "" if neither is known.
+std::string UserDirectory(const char* variable, const char* below_home) {
+  const std::string named = Variable(variable);
+  if (named.starts_with('/')) return named;
+  const std::string home = Variable("HOME");
+  return home.starts_with('/') ? home + below_home : "";
+}
+
+std::string AnswerDirectory() {
+  const std::string base = UserDirectory("XDG_CONFIG_HOME", "/.config");
+  return base.empty() ? base : base + "/cccl-cache";
+}
+
+void Say(const std::string& text) {
+  const std::string line = "cccl-cache: " + text + "\n";
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+}
+
+Error Refusal(std::string why) { return Error{CCCL_CACHE_UNAVAILABLE, std::move(why)}; }
+
+/// Returns the first socket of this user whose directory can be made. A job may have the name of a
+/// runtime directory that does not exist.
+std::string OwnSocket() {
+  const std::vector<std::string> sockets =
+      UsersSockets(Variable("XDG_RUNTIME_DIR"), Variable("HOME"));
+  for (const std::string& socket : sockets) {
+    if (access(fs::path(socket).parent_path().parent_path().c_str(), W_OK) == 0) return socket;
+  }
+  return sockets.empty() ? "" : sockets.front();
+}
+
+/// Returns how this user's own daemon is started, or why none is.
+Expected<DaemonStart> PlanOwnDaemon(const std::string& named_socket, const std::string& program) {
+  if (!named_socket.empty() || !Variable("CCCL_CACHE_SOCKET").empty()) {
+    return Refusal("a socket is named, and a daemon of your own has another one");
+  }
+  struct stat status;
+  if (lstat(kSystemSocket, &status) == 0 || errno == EACCES) {
+    return Refusal(std::string("this machine has a daemon at ") + kSystemSocket +
+                   ", and none is started in its place");
+  }
+  Expected<std::string> daemon = FindDaemon();
+  if (!daemon.ok()) return daemon.error();
+  const std::string socket = OwnSocket();
+  const std::string states = UserDirectory("XDG_STATE_HOME", "/.local/state");
+  if (socket.empty() || states.empty()) return Refusal("HOME is not set");
+  const std::string state = states + "/cccl-cached";
+  DaemonStart start{.program = *std::move(daemon), .socket = socket, .log = state + "/log"};
+  start.defaults = {{kIdleVariable, kIdleTimeout}};
+  // A variable would replace the directories that a configuration names.
+  const std::string environment = PythonEnvironmentOf(program);
+  const std::string configuration =
+      UserDirectory("XDG_CONFIG_HOME", "/.config") + "/cccl-cached/config.toml";
+  if (!environment.empty() && access(configuration.c_str(), F_OK) != 0) {
+    start.defaults.emplace_back("CCCL_CACHED_TOOLCHAIN_ROOT", environment);
+  }
+  // By default root's daemon is that of the machine, with other directories.
+  if (geteuid() == 0) start.flags = {"--state-dir", state};
+  return start;
+}
+
+/// Starts the daemon from a process in between, so that it is no child of the program that replaces
+/// this process. Returns why that failed, or "".
+std::string StartDetached(const DaemonStart& start) {
+  int ends[2] = {-1, -1};
+  if (pipe2(ends, O_CLOEXEC) != 0) return std::strerror(errno);
+  const FileDescriptor told(ends[0]);
+  FileDescriptor tell(ends[1]);
+  const pid_t between = fork();
+  if (between == 0) {
+    setsid();  // an interrupt at the terminal ends the program, but not the start
+    Expected<DaemonProcess> daemon = DaemonProcess::Start(start);
+    const Expected<Done> ready = daemon.ok() ? daemon->AwaitReady(kOwnPatience) : daemon.error();
+    if (!ready.ok()) (void)WriteAll(tell.get(), ready.error().message);
+    _exit(EXIT_SUCCESS);
+  }
+  tell.Close();
+  if (between < 0) return std::strerror(errno);
+  std::string failure = ReadAll(told.get()).value_or("");
+  while (waitpid(between, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  return failure;
+}
+
+/// Starts the daemon unless another process has just done so. Returns whether it was started.
+Expected<bool> StartOnce(const DaemonStart& start) {
+  const std::string directory = fs::path(start.log).parent_path().string();
+  MakeLastDirectories(directory, 3);
+  const FollowedDirectory own = OwnDirectory(directory);
+  if (!own.refusal.empty()) return Refusal(own.refusal);
+  const FileDescriptor lock(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // If the file system has no locks, those of the daemon decide.
+  (void)flock(lock.get(), LOCK_EX);
+  if (WhyNoDaemon({}).empty()) return false;
+  std::string failure = StartDetached(start);
+  if (!failure.empty()) return Refusal(std::move(failure));
+  return true;
+}
+
+/// Returns whether a person can answer a question: this process is in the foreground of a terminal,
+/// which all its streams are, and not in CI.
+bool CanAsk() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (isatty(stream) == 0) return false;
+  }
+  return tcgetpgrp(STDIN_FILENO) == getpgrp() && Variable("CI").empty();
+}
+
+/// Returns the line that the person types, in lower case and without its end. None at the end of
+/// the input.
+std::optional<std::string> ReadAnswer() {
+  std::array<char, 256> typed;
+  const ssize_t length = read(STDIN_FILENO, typed.data(), typed.size());
+  if (length <= 0) return std::nullopt;
+  std::string answer(typed.data(), static_cast<size_t>(length));
+  answer.resize(std::min(answer.find_first_of("\r\n"), answer.size()));
+  for (char& c : answer) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return answer;
+}
+
+/// Asks whether to start a daemon, unless there is a kept answer. Keeps a clear answer.
+bool PersonAgrees() {
+  const UserCache answers(AnswerDirectory(), 2);
+  if (const auto kept = answers.Get(kAnswer)) return kept->starts_with("yes");
+  constexpr std::string_view kQuestion =
+      "cccl-cache: no daemon runs, so nothing is cached. Start one of your own? It ends after an "
+      "hour without use. [Y/n] ";
+  if (!WriteAll(STDERR_FILENO, kQuestion)) return false;
+  const std::optional<std::string> answer = ReadAnswer();
+  const bool yes = answer && (answer->empty() || *answer == "y" || *answer == "yes");
+  if (!yes && (!answer || (*answer != "n" && *answer != "no"))) return false;
+  answers.Put(kAnswer, yes ? "yes\n" : "no\n");
+  Say("delete " + AnswerDirectory() + "/" + kAnswer + " to be asked again" +
+      (yes ? "; in scripts, say run --start" : "; run --start starts one"));
+  return yes;
+}
+
+}  // namespace
+
+std::string WhyNoDaemon(const std::string& socket) {
+  constexpr std::chrono::milliseconds kPatience{100};
+  Expected<Client> client = Client::Open({.socket = socket, .fallback = CCCL_CACHE_FALLBACK_ERROR});
+  if (!client.ok()) return client.error().message;
+  const Expected<std::string> info = client->Query("info", {}, kPatience);
+  if (info.ok() || info.error().status != CCCL_CACHE_NO_DAEMON) return "";
+  return info.error().message;
+}
+
+bool StartOwnDaemon(const std::string& socket, const std::string& program, bool asked_for) {
+  if (!asked_for && !CanAsk()) return false;
+  const std::string why = WhyNoDaemon(socket);
+  if (why.empty()) return false;
+  const Expected<DaemonStart> plan = PlanOwnDaemon(socket, program);
+  if (!asked_for && (!plan.ok() || !PersonAgrees())) return false;
+  const Expected<bool> started = plan.ok() ? StartOnce(*plan) : plan.error();
+  if (!started.ok()) {
+    Say("not cached: no daemon was started: " + started.error().message);
+  } else if (*started) {
+    Say("started a daemon, which ends after an hour without use; its log: " + plan->log);
+  }
+  return true;
+}
+
+}  // namespace cccl_cache::cli
