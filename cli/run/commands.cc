@@ -15,6 +15,7 @@
 #include "base/group.h"
 #include "cli/run/advice.h"
 #include "cli/run/child.h"
+#include "cli/run/compare.h"
 #include "cli/run/environment.h"
 #include "cli/run/own_daemon.h"
 #include "cli/run/report.h"
@@ -30,6 +31,7 @@ struct RunOptions {
   std::optional<std::string> wait;  ///< value of --wait; none means no limit
   std::string group;                ///< value of --group; empty means none
   std::string report;               ///< "all" or "each"; empty if no report was requested
+  bool compare = false;             ///< whether to run the program three times
   bool start = false;               ///< whether a daemon is started if none can be reached
 };
 
@@ -92,11 +94,24 @@ int RunAndReport(const CommonOptions& common, const RunOptions& options, Variabl
   return end.status;
 }
 
+int RunComparison(const CommonOptions& common, const RunOptions& options) {
+  if (!options.report.empty() || options.start || !common.socket.empty()) {
+    return FailUsage("run: --compare has a report and a daemon of its own", common);
+  }
+  if (IsUnderRun()) return FailUsage("run: --compare does not work under another run", common);
+  return Compare(common, [&common, &options](const std::string& socket) {
+    CommonOptions own = common;
+    own.socket = socket;
+    return VariablesOf(options, own);
+  });
+}
+
 int Run(const CommonOptions& common, const RunOptions& options) {
   if (common.program.empty()) return FailUsage("run: name the program to run", common);
   if (!options.report.empty() && options.report != "all" && options.report != "each") {
     return FailUsage("run: --report is --report or --report=each", common);
   }
+  if (options.compare) return RunComparison(common, options);
   auto set = VariablesOf(options, common);
   if (const int* failed = std::get_if<int>(&set)) return *failed;
   Variables& variables = std::get<Variables>(set);
@@ -171,6 +186,9 @@ void AddRunCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
     command->add_flag("--start", options->start,
                       "If no daemon can be reached, start one of your own, which ends after an hour "
                       "without use");
+    command->add_flag("--compare", options->compare,
+                      "Run the program without the cache, then twice with a new one, and print what "
+                      "each took; the program's output goes to standard error");
     AddRunOptions(command, options.get());
     // Exists only for --help: main() has already moved the program's words to common.program.
     command->add_option_function<std::vector<std::string>>(

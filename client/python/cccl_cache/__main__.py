@@ -139,7 +139,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m cccl_cache", description="Tells whether a daemon answers, which, "
                                      "what it offers, and what is turned on here.",
                                      usage="%(prog)s [--socket SOCKET]\n"
-                                     "       %(prog)s run [--start] [--report[=each]] [--json] [--how audit|preload] "
+                                     "       %(prog)s run [--start] [--compare] [--report[=each]] [--json] [--how audit|preload] "
                                      "[--socket SOCKET] "
                                      "script.py [ARGUMENT...]\n"
                                      "       %(prog)s env [--json] [--how audit|preload] [--socket SOCKET]\n"
