@@ -5,7 +5,7 @@
 #include <chrono>
 
 #include "cccl_cache/client.h"
-#include "cli/run/own_daemon.h"
+#include "cli/run/daemon/own.h"
 
 namespace cccl_cache::cli {
 namespace {

@@ -15,9 +15,9 @@
 #include "base/group.h"
 #include "cli/run/advice.h"
 #include "cli/run/child.h"
-#include "cli/run/compare.h"
+#include "cli/run/compare/compare.h"
+#include "cli/run/daemon/own.h"
 #include "cli/run/environment.h"
-#include "cli/run/own_daemon.h"
 #include "cli/run/report.h"
 #include "cli/terminal/command.h"
 #include "cli/terminal/quantities.h"
@@ -183,12 +183,14 @@ void AddRunCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
                    "Print at the program's end how many compiles were hits; --report=each: also a "
                    "line for each process")
         ->type_name("each");
-    command->add_flag("--start", options->start,
-                      "If no daemon can be reached, start one of your own, which ends after an hour "
-                      "without use");
-    command->add_flag("--compare", options->compare,
-                      "Run the program without the cache, then twice with a new one, and print what "
-                      "each took; the program's output goes to standard error");
+    command->add_flag(
+        "--start", options->start,
+        "If no daemon can be reached, start one of your own, which ends after an hour "
+        "without use");
+    command->add_flag(
+        "--compare", options->compare,
+        "Run the program without the cache, then twice with a new one, and print what "
+        "each took; the program's output goes to standard error");
     AddRunOptions(command, options.get());
     // Exists only for --help: main() has already moved the program's words to common.program.
     command->add_option_function<std::vector<std::string>>(

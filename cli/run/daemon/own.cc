@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/run/own_daemon.h"
+#include "cli/run/daemon/own.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -25,7 +25,7 @@
 #include "base/files/own_path.h"
 #include "base/files/user_cache.h"
 #include "base/files/whole_file.h"
-#include "cli/run/daemon_process.h"
+#include "cli/run/daemon/process.h"
 #include "cli/run/environment.h"
 #include "cli/terminal/command.h"
 

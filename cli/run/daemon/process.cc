@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/run/daemon_process.h"
+#include "cli/run/daemon/process.h"
 
 #include <fcntl.h>
 #include <signal.h>

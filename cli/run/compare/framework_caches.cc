@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/run/framework_caches.h"
+#include "cli/run/compare/framework_caches.h"
 
 #include <array>
 #include <filesystem>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/run/compare.h"
+#include "cli/run/compare/compare.h"
 
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -21,8 +21,8 @@
 #include "base/child_process.h"
 #include "cli/run/advice.h"
 #include "cli/run/child.h"
-#include "cli/run/daemon_process.h"
-#include "cli/run/framework_caches.h"
+#include "cli/run/compare/framework_caches.h"
+#include "cli/run/daemon/process.h"
 #include "cli/run/report.h"
 #include "cli/run/temporary_directory.h"
 #include "client/interpose/report.h"
