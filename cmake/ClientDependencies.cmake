@@ -13,7 +13,7 @@ file(MAKE_DIRECTORY ${client_includes})
 function(client_headers target module headers)
   pkg_get_variable(includes ${module} includedir)
   if(NOT includes)
-    set(includes /usr/include)  # the module of nlohmann_json names no directory
+    set(includes $ENV{PKG_CONFIG_SYSROOT_DIR}/usr/include)  # the module of nlohmann_json names no directory
   endif()
   if(NOT EXISTS ${includes}/${headers})
     string(APPEND includes /${CMAKE_SYSTEM_PROCESSOR}-linux-gnu)  # Debian's directory for headers of one architecture

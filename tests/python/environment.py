@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes the wheel of client/python and installs it into a fresh environment.
 
-environment.py PLACE [PORTABLE]: PLACE/wheel has the wheel from pip, and PLACE/repaired the wheel from auditwheel. PLACE/venv
-is an environment with the repaired wheel. It can import the tools of the tests too, after its own packages. PLACE/daemon has
-the wheel of the portable daemon, if its build folder is given."""
+environment.py PLACE [PORTABLE] [--processor PROCESSOR]: PLACE/wheel has the wheel from pip, and PLACE/repaired the wheel from
+auditwheel. PLACE/venv is an environment with the repaired wheel. It can import the tools of the tests too, after its own
+packages. PLACE/daemon has the wheel of the portable daemon, if its build folder is given. With --processor, the wheels are for
+that processor (scripts/setup --for cross), and there is no environment."""
 
+import argparse
 import os
 import pathlib
 import shutil
@@ -28,18 +30,29 @@ def made_anew(directory):
     return directory
 
 
-def make_wheel(package, setting, made, repaired):
+def make_wheel(package, settings, made, repaired):
     run(*PIP, "wheel", "--no-build-isolation", "--no-deps", "--no-index", "-w", made_anew(made),
-        f"--config-settings={setting}", package)
+        *(f"--config-settings={setting}" for setting in settings), package)
     run(sys.executable, "-m", "auditwheel", "repair", "-w", made_anew(repaired), *made.glob("*.whl"))
 
 
 def main():
-    place = pathlib.Path(sys.argv[1]).resolve()
-    repaired = place / "repaired"
-    make_wheel(ROOT / "client/python", f"build-dir={place}/build", place / "wheel", repaired)
-    for portable in map(os.path.abspath, sys.argv[2:]):
-        make_wheel(ROOT / "deploy/wheel", f"cmake.define.PORTABLE={portable}", place / "unrepaired", place / "daemon")
+    words = argparse.ArgumentParser()
+    words.add_argument("place", type=lambda word: pathlib.Path(word).resolve())
+    words.add_argument("portable", nargs="?", type=os.path.abspath)
+    words.add_argument("--processor")
+    given = words.parse_args()
+    place, repaired = given.place, given.place / "repaired"
+    tags, processor = [], []
+    if given.processor:
+        tags = [f"wheel.tags=py3-none-linux_{given.processor}"]
+        processor = [f"cmake.define.CCCL_CACHE_PROCESSOR={given.processor}"]
+    make_wheel(ROOT / "client/python", [f"build-dir={place}/build", *tags, *processor], place / "wheel", repaired)
+    if given.portable:
+        make_wheel(ROOT / "deploy/wheel", [f"cmake.define.PORTABLE={given.portable}", *tags], place / "unrepaired",
+                   place / "daemon")
+    if given.processor:
+        return
     venv = made_anew(place / "venv")
     run(sys.executable, "-m", "venv", "--without-pip", venv)
     run(*PIP, "--python", venv / "bin/python3", "install", "--no-deps", "--no-index", *repaired.glob("*.whl"))
