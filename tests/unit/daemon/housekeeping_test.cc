@@ -42,6 +42,7 @@ struct Run {
                       .compiler = compiler,
                       .meta = facts,
                       .statistics = statistics,
+                      .hours = hours,
                       .eviction_log = eviction_log,
                       .log = log,
                       .store_problem = [this] { return store_fails ? "no space" : ""; },
@@ -64,6 +65,7 @@ struct Run {
   FakeToolchains toolchains;  // without a toolchain
   WorkerCompiler compiler{"/no/worker", {}, [](std::string_view) {}};
   Statistics statistics;
+  HourlyCounts hours;
   EvictionLog eviction_log;
   Log log{LogLevel::kError, LogFormat::kText};
   std::mutex mutex;

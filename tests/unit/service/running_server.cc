@@ -37,6 +37,7 @@ RunningServer::RunningServer(ServiceLimits limits, Deposits::Options deposit_opt
       toolchains,
       releases,
       statistics,
+      hours,
       breakdown,
       failures,
       snapshots,
@@ -51,6 +52,7 @@ RunningServer::RunningServer(ServiceLimits limits, Deposits::Options deposit_opt
       },
       [this](const Peer& peer) { return activity(peer); },
       [this] { return zygotes; },
+      [](const Peer&, size_t) { return std::vector<UsersBuild>(); },
       [] {
         return std::optional(
             ClusterGauges{.nodes = 3, .connected = 2, .address = "redis://a", .unanswered = 5});

@@ -30,6 +30,7 @@ class RunningServer {
 
   Budget budget;  ///< declared before the builder, because builds may hold shares of it
   Statistics statistics;
+  HourlyCounts hours;
   FakeBuilder builder;
   /// Memory for two runs of unknown kinds.
   CompileMemory memory{2 * CompileMemory::kUnknownBytes * 4 / 3, statistics};
