@@ -41,7 +41,9 @@ TEST_CASE("a message becomes an object with its fields by name, also those witho
       "labels": ""
     }
   ],
-  "version": "\"1\""
+  "version": "\"1\"",
+  "hours": [],
+  "dearest": []
 }
 )");
   reply.clear_statistics();
@@ -52,7 +54,9 @@ TEST_CASE("a message becomes an object with its fields by name, also those witho
   "remote": {
     "address": "",
     "problem": "p"
-  }
+  },
+  "hours": [],
+  "dearest": []
 }
 )");
 }
