@@ -158,8 +158,7 @@ void AddRunOptions(CLI::App* command, RunOptions* options) {
       ->add_option(
           "--wait", options->wait,
           "Wait at most this long for each compile (50ms, 2s, 1m; an hour at most), then compile "
-          "in "
-          "the program; the daemon finishes the compile for the next run. 0: use only hits")
+          "in the program; the daemon finishes the compile for the next run. 0: use only hits")
       ->type_name("DURATION");
   command
       ->add_option("--group", options->group,
