@@ -126,7 +126,7 @@ std::string Bars(std::vector<Bar> bars, const std::string& if_none) {
   return "<table>" + rows + "</table>";
 }
 
-/// What was counted in one hour.
+/// The counts of one hour.
 struct HourOfUse {
   uint64_t begin_s = 0;
   double hits = 0;   ///< also joined builds

@@ -10,7 +10,7 @@
 
 namespace cccl_cache::cli {
 
-/// What the page of `stats --html` says beside the daemon's statistics.
+/// Facts that the page of `stats --html` shows beside the daemon's statistics.
 struct HtmlContext {
   std::string node;
   std::string socket;

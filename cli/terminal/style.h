@@ -8,7 +8,7 @@
 
 namespace cccl_cache::cli {
 
-/// What a text on the terminal means. All commands take its look from one table.
+/// The meaning of a text on the terminal. All commands take its look from one table.
 enum class Role : uint8_t {
   kPlain,
   kTitle,

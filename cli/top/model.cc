@@ -39,7 +39,7 @@ std::string TimeOf(const Flight& flight) {
   return flight.estimate_ms > 0 ? running + "/" + ShortDuration(flight.estimate_ms) : running;
 }
 
-/// What a column of the table shows of a flight.
+/// The text of a flight in one column of the table.
 struct Column {
   const char* head;
   size_t width;

@@ -131,7 +131,7 @@ class Comparing {
     if (!program.ok()) return program.error();
     const std::string empty = directory_ + "/config.toml";
     std::ofstream(empty).close();
-    // What other nodes or shelves have would be hits in the first run.
+    // Results of other nodes or shelves would be hits in the first run.
     for (const char* name : {"CCCL_CACHED_REMOTE_URL", "CCCL_CACHED_SHELF_PATH",
                              "CCCL_CACHED_CONTAINER_SOCKET", "CCCL_CACHED_IDLE_TIMEOUT"}) {
       unsetenv(name);

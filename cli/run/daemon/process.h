@@ -14,7 +14,7 @@
 
 namespace cccl_cache::cli {
 
-/// What a daemon is started with.
+/// The program, places and settings for the start of a daemon.
 struct DaemonStart {
   std::string program;  ///< path of cccl-cached
   std::string socket;   ///< path of its socket, for this user alone

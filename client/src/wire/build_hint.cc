@@ -80,8 +80,7 @@ std::string_view HintFor(std::string_view log) {
   }
   if (Says(log, "unrecognized input type")) {
     return "an input is no PTX, cubin, LTO-IR, fatbin, object or library, or is damaged; the "
-           "message "
-           "shows its name only if the request gives it one";
+           "message shows its name only if the request gives it one";
   }
   return {};
 }
