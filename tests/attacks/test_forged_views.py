@@ -24,7 +24,7 @@ SERVICE = ATTACKER + 7
 CLONE_NEWNS, CLONE_NEWUSER, CLONE_NEWPID = 0x00020000, 0x10000000, 0x20000000
 MS_REC, MS_PRIVATE = 0x4000, 0x40000
 PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS = 4, 38
-SYS_CAPSET, SYS_LANDLOCK_CREATE_RULESET, SYS_LANDLOCK_RESTRICT_SELF = 126, 444, 446
+SYS_LANDLOCK_CREATE_RULESET, SYS_LANDLOCK_RESTRICT_SELF = 444, 446
 CAPABILITY_VERSION_3 = 0x20080522
 LANDLOCK_READ_FILE = 1 << 2
 
@@ -109,7 +109,7 @@ def enter(name):
     if name == "group":
         os.setresgid(ATTACKER, ATTACKER, ATTACKER)
     if name == "capabilities":
-        assert libc.syscall(SYS_CAPSET, struct.pack("Ii", CAPABILITY_VERSION_3, 0), bytes(24)) == 0
+        assert libc.capset(struct.pack("Ii", CAPABILITY_VERSION_3, 0), bytes(24)) == 0
     if name == "landlock":
         rules = libc.syscall(SYS_LANDLOCK_CREATE_RULESET, struct.pack("Q", LANDLOCK_READ_FILE), 8, 0)
         assert rules >= 0, "this kernel has no Landlock"

@@ -5,6 +5,7 @@
 import ctypes
 import mmap
 import pathlib
+import platform
 import shutil
 import struct
 
@@ -18,7 +19,7 @@ class FakeToolkit:
     GATES = 256
     FIRST_GATE = 4 * len(COUNTERS)
     SIZE = FIRST_GATE + 8 * GATES
-    FUTEX_CALL, FUTEX_WAKE = 202, 1
+    FUTEX_CALL, FUTEX_WAKE = {"x86_64": 202, "aarch64": 98}[platform.machine()], 1
 
     def __init__(self, source, root):
         shutil.copytree(source, root)
