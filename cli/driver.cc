@@ -10,9 +10,9 @@
 #include <charconv>
 #include <cstdlib>
 
-#include "base/boot_id.h"
 #include "base/files/user_cache.h"
 #include "base/files/whole_file.h"
+#include "base/machine.h"
 #include "cccl_cache/driver.h"
 #include "proto/digest.h"
 

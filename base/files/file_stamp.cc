@@ -13,10 +13,10 @@
 #include <initializer_list>
 #include <system_error>
 
-#include "base/boot_id.h"
 #include "base/files/file_descriptor.h"
 #include "base/files/file_system_magic.h"
 #include "base/files/whole_file.h"
+#include "base/machine.h"
 
 namespace cccl_cache {
 namespace {

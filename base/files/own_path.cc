@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/boot_id.h"
+#include "base/machine.h"
 
 namespace cccl_cache {
 namespace {

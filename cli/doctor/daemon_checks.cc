@@ -1,9 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <array>
@@ -15,6 +13,7 @@
 
 #include "base/files/file_descriptor.h"
 #include "base/files/own_path.h"
+#include "base/unix_socket.h"
 #include "cli/doctor/check.h"
 #include "cli/terminal/quantities.h"
 
@@ -35,17 +34,10 @@ Check NoDaemon(const char* name) { return {name, CheckVerdict::kSkipped, "no dae
 
 /// Tries to connect to the socket. Returns 0 on success, or an errno.
 int Connect(const std::string& path) {
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof(address.sun_path)) return ENAMETOOLONG;
-  path.copy(address.sun_path, path.size());
   struct stat status;
   if (stat(path.c_str(), &status) != 0) return errno;
   if (!S_ISSOCK(status.st_mode)) return ENOTSOCK;
-  const FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!socket.valid()) return errno;
-  const auto* generic = reinterpret_cast<const sockaddr*>(&address);
-  return connect(socket.get(), generic, sizeof(address)) == 0 ? 0 : errno;
+  return ConnectToSocket(path).valid() ? 0 : errno;
 }
 
 std::string OriginOf(const std::string& path, const std::string& given) {

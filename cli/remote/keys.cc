@@ -18,6 +18,7 @@
 #include "base/files/file_descriptor.h"
 #include "base/files/whole_file.h"
 #include "base/json.h"
+#include "base/machine.h"
 #include "base/text.h"
 #include "cli/terminal/command.h"
 #include "cli/terminal/files.h"
@@ -49,12 +50,6 @@ using ListedKeys = std::vector<ListedKey>;
 Error WrongKeys(std::string why) { return {CCCL_CACHE_INVALID_REQUEST, std::move(why)}; }
 
 // remote keygen
-
-std::string HostName() {
-  char name[256] = "";
-  if (gethostname(name, sizeof(name) - 1) != 0) return "";
-  return name;
-}
 
 /// Creates a key file and syncs it to the disk. Fails if the file exists, because a key is never
 /// overwritten.

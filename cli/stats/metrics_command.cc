@@ -28,6 +28,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/unix_socket.h"
 #include "cccl_cache/client.h"
 #include "cli/stats/formats.h"
 #include "cli/terminal/command.h"
@@ -107,13 +108,10 @@ sockaddr_un AddressOf(const std::string& path) {
 
 /// Removes a socket file that an ended process has left. Returns false if a process still listens
 /// there.
-bool RemoveLeftSocket(const std::string& path, const sockaddr_un& address) {
+bool RemoveLeftSocket(const std::string& path) {
   struct stat before = {};
   if (lstat(path.c_str(), &before) != 0 || !S_ISSOCK(before.st_mode)) return true;
-  const int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const bool served =
-      connect(probe, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
-  close(probe);
+  const bool served = ConnectToSocket(path).valid() || errno == EAGAIN;
   if (!served) unlink(path.c_str());
   return !served;
 }
@@ -122,7 +120,7 @@ bool RemoveLeftSocket(const std::string& path, const sockaddr_un& address) {
 Expected<evutil_socket_t> ListenAt(const std::string& path) {
   const sockaddr_un address = AddressOf(path);
   if (path != address.sun_path) return WrongAddress(path);
-  if (!RemoveLeftSocket(path, address)) {
+  if (!RemoveLeftSocket(path)) {
     return Error{CCCL_CACHE_UNAVAILABLE, "another program listens at " + path};
   }
   const evutil_socket_t listener = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);

@@ -7,8 +7,8 @@
 #include <chrono>
 #include <utility>
 
-#include "base/boot_id.h"
 #include "base/codec.h"
+#include "base/machine.h"
 #include "client/interpose/wait.h"
 #include "client/standin/line_table.h"
 #include "proto/digest.h"

@@ -23,6 +23,7 @@
 
 #include "base/files/file_descriptor.h"
 #include "base/files/whole_file.h"
+#include "base/machine.h"
 #include "base/text.h"
 #include "daemon/system/own_directory.h"
 
@@ -80,15 +81,9 @@ Result<std::string> MakePrivate(const std::string& path) {
   return real;
 }
 
-/// Returns the name of this machine for the lock file. On a shared file system, the lock may be
-/// held by a daemon on another machine.
-std::string HostName() {
-  std::array<char, HOST_NAME_MAX + 1> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
-
-/// Returns the pid and the host of the process that holds the lock. They come from the text of the
-/// lock file, and are for the error message only.
+/// Returns the pid and the host of the process that holds the lock: on a shared file system, that
+/// may be a daemon on another machine. They come from the text of the lock file, and are for the
+/// error message only.
 std::string Holder(int lock) {
   std::array<char, HOST_NAME_MAX + 16> text{};
   uint32_t pid = 0;

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`cccl-cache-cli run --start`: the user's own daemon, where no daemon listens."""
 
+import copy
 import json
 import os
 import pathlib
@@ -45,12 +46,25 @@ class Home:
         runs = self.state / "runs"
         return int(runs.read_text()) if runs.exists() else 0
 
+    def on_another_node(self, runtime):
+        """Returns the same home on another node, which has a runtime directory of its own."""
+        runtime.mkdir(mode=0o700)
+        node = copy.copy(self)
+        node.state = self.state.with_name(f"cccl-cached-{os.uname().nodename}")
+        node.environment = {**self.environment, "XDG_RUNTIME_DIR": str(runtime)}
+        return node
+
     def daemon(self):
         """Returns a descriptor of the last daemon's process, or None if it has ended."""
         try:
             return os.pidfd_open(int((self.state / "lock").read_text().split()[0]))
         except (FileNotFoundError, ProcessLookupError):
             return None
+
+    def end(self):
+        if (process := self.daemon()) is not None:
+            signal.pidfd_send_signal(process, signal.SIGTERM)
+            await_end(process)
 
     def at_a_terminal(self, *words, **more):
         return WatchedTerminal(PLACES.cli, "run", *map(str, words), columns=200, **{**self.environment, **more})
@@ -65,9 +79,7 @@ def await_end(process):
 def home(directory):
     made = Home(directory / "home")
     yield made
-    if (process := made.daemon()) is not None:
-        signal.pidfd_send_signal(process, signal.SIGTERM)
-        await_end(process)
+    made.end()
 
 
 def counts(done):
@@ -99,6 +111,21 @@ def test_two_at_once_start_one_daemon(home):
     assert [each.returncode for each in both] == [0, 0], said
     assert sum(each.startswith(STARTED) for each in said) == 1 and b"".join(said).count(b"\n") == 1
     assert home.runs() == 1
+
+
+def test_nodes_that_share_a_home_have_a_daemon_each(home, directory, program):  # noqa: F811
+    words = (program(), library_of(PLACES.cuda13))
+    home.run("--start", "--", *words)
+    other = home.on_another_node(directory / "other")
+    for outcome in ("compiled", "hits"):
+        done = other.run("--start", "--json", "--", *words)
+        assert counts(done)[outcome] == 1
+        assert (f"its log: {other.state}/log".encode() in done.stderr) == (outcome == "compiled")
+    other.end()
+    assert (home.runs(), other.runs()) == (1, 1)
+    home.end()
+    assert counts(other.run("--start", "--json", "--", *words))["hits"] == 1
+    assert (home.runs(), other.runs()) == (2, 1)
 
 
 def test_a_started_daemon_is_no_child_of_the_program_and_holds_none_of_its_pipes(home):

@@ -25,6 +25,7 @@
 #include "base/files/own_path.h"
 #include "base/files/user_cache.h"
 #include "base/files/whole_file.h"
+#include "base/machine.h"
 #include "cli/run/daemon/process.h"
 #include "cli/run/environment.h"
 #include "cli/terminal/command.h"
@@ -127,19 +128,39 @@ std::string StartDetached(const DaemonStart& start) {
   return failure;
 }
 
-/// Starts the daemon unless another process has just done so. Returns whether it was started.
-Expected<bool> StartOnce(const DaemonStart& start) {
-  const std::string directory = fs::path(start.log).parent_path().string();
-  MakeLastDirectories(directory, 3);
-  const FollowedDirectory own = OwnDirectory(directory);
+/// Makes a directory of this user.
+Expected<Done> MakeOwnDirectory(const std::string& path) {
+  MakeLastDirectories(path, 3);
+  const FollowedDirectory own = OwnDirectory(path);
   if (!own.refusal.empty()) return Refusal(own.refusal);
-  const FileDescriptor lock(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return Done{};
+}
+
+/// Returns whether a daemon holds the lock of this state directory.
+bool IsInUse(const std::string& state) {
+  const FileDescriptor lock(open((state + "/lock").c_str(), O_RDWR | O_CLOEXEC));
+  return lock.valid() && flock(lock.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
+/// Starts the daemon unless another process has just done so. If the usual state directory is in
+/// use, by a daemon that this node can't reach, the directory beside it with the node's name is
+/// used: nodes may share a home. Returns the path of the log of the started daemon, or "".
+Expected<std::string> StartOnce(DaemonStart start) {
+  const std::string usual = fs::path(start.log).parent_path().string();
+  if (const auto made = MakeOwnDirectory(usual); !made.ok()) return made.error();
+  const FileDescriptor lock(open(usual.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   // If the file system has no locks, those of the daemon decide.
   (void)flock(lock.get(), LOCK_EX);
-  if (WhyNoDaemon({}).empty()) return false;
+  if (WhyNoDaemon({}).empty()) return std::string();
+  if (IsInUse(usual)) {
+    const std::string of_node = usual + "-" + HostName();
+    if (const auto made = MakeOwnDirectory(of_node); !made.ok()) return made.error();
+    start.flags = {"--state-dir", of_node};
+    start.log = of_node + "/log";
+  }
   std::string failure = StartDetached(start);
   if (!failure.empty()) return Refusal(std::move(failure));
-  return true;
+  return start.log;
 }
 
 /// Returns whether a person can answer a question: this process is in the foreground of a terminal,
@@ -197,11 +218,11 @@ bool StartOwnDaemon(const std::string& socket, const std::string& program, bool 
   if (why.empty()) return false;
   const Expected<DaemonStart> plan = PlanOwnDaemon(socket, program);
   if (!asked_for && (!plan.ok() || !PersonAgrees())) return false;
-  const Expected<bool> started = plan.ok() ? StartOnce(*plan) : plan.error();
-  if (!started.ok()) {
-    Say("not cached: no daemon was started: " + started.error().message);
-  } else if (*started) {
-    Say("started a daemon, which ends after an hour without use; its log: " + plan->log);
+  const Expected<std::string> log = plan.ok() ? StartOnce(*plan) : plan.error();
+  if (!log.ok()) {
+    Say("not cached: no daemon was started: " + log.error().message);
+  } else if (!log->empty()) {
+    Say("started a daemon, which ends after an hour without use; its log: " + *log);
   }
   return true;
 }

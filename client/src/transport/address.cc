@@ -8,12 +8,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
 #include <utility>
 
 #include "base/files/own_path.h"
+#include "base/unix_socket.h"
 
 namespace cccl_cache {
 namespace {
@@ -26,6 +28,11 @@ std::string FromEnvironmentVariable(const char* name) {
 bool IsSocket(const std::string& path) {
   struct stat status;
   return stat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode);
+}
+
+/// Returns whether a daemon listens on a socket. A daemon that was killed leaves its socket.
+bool IsServed(const std::string& path) {
+  return ConnectToSocket(path).valid() || errno != ECONNREFUSED;
 }
 
 /// A socket in one of the default directories.
@@ -126,21 +133,27 @@ SocketSearch SocketSearch::FromEnvironment(std::string explicit_path) {
 Expected<std::string> FindSocket(const SocketSearch& search) {
   if (!search.explicit_path.empty()) return search.explicit_path;
   if (!search.named_path.empty()) return search.named_path;
+  std::vector<std::string> found;
   Place refused;
+  const auto consider = [&](const std::string& path, bool given_away) {
+    Place place = Follow(path, given_away);
+    if (place.refusal.empty()) {
+      found.push_back(std::move(place.socket));
+    } else {
+      refused = std::move(place);
+    }
+  };
   for (const std::string& path : search.UsersPaths()) {
-    if (!IsSocket(path)) continue;
-    Place users = Follow(path, false);
-    if (users.refusal.empty()) return std::move(users.socket);
-    if (refused.refusal.empty()) refused = std::move(users);
+    if (IsSocket(path)) consider(path, false);
   }
   // After `su` the environment may have the directory of another user. In that case the system's
   // daemon is used, if there is one.
-  if (!refused.refusal.empty() && !IsSocket(search.system_path)) {
-    return Untrusted(refused.socket, refused.refusal);
-  }
-  Place systems = Follow(search.system_path, true);
-  if (!systems.refusal.empty()) return Untrusted(search.system_path, systems.refusal);
-  return std::move(systems.socket);
+  const bool nothing = found.empty() && refused.refusal.empty();
+  if (nothing || IsSocket(search.system_path)) consider(search.system_path, true);
+  if (found.empty()) return Untrusted(refused.socket, refused.refusal);
+  if (found.size() == 1) return std::move(found.front());
+  const auto served = std::find_if(found.begin(), found.end(), IsServed);
+  return served == found.end() ? std::move(found.front()) : std::move(*served);
 }
 
 Error DaemonUnreachable(const SocketSearch& search, const std::string& path, int error) {

@@ -28,7 +28,8 @@ struct SocketSearch {
 };
 
 /// Returns the path of the socket to use: the explicit path, else the named path, else a socket of
-/// this user's daemon if there is one, else that of the system's daemon. A socket of the last two
+/// this user's daemon if there is one, else that of the system's daemon. If there are several, one
+/// on which a daemon listens precedes one that a killed daemon has left. A socket of the last two
 /// kinds is used only if other users can't change its directory; root may, and so may, for the
 /// system's daemon, a user to whom root gave the directory. The returned path has no links.
 /// CCCL_CACHE_NO_DAEMON: the socket is not trusted; the message says why.

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/peer_pidfd.h"
+#include "base/unix_socket.h"
 #include "client/src/transport/address.h"
 #include "proto/daemons_rights.h"
 
@@ -34,6 +35,15 @@ std::string Admitted(const std::string& path) {
 
 Error ConnectError(const std::string& path, int error) {
   switch (error) {
+    case ENAMETOOLONG:
+      return {CCCL_CACHE_INVALID_REQUEST, "the socket's path is longer than the " +
+                                              std::to_string(sizeof(sockaddr_un::sun_path) - 1) +
+                                              " bytes that the system allows: " + path};
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+    case ENOBUFS:
+      return {CCCL_CACHE_UNAVAILABLE, std::string("can't make a socket: ") + std::strerror(error)};
     case EAGAIN:
       return {CCCL_CACHE_OVERLOADED,
               "cccl-cached at " + path + " has more connections waiting than it takes: try again"};
@@ -73,22 +83,8 @@ std::string DaemonsSecret(int socket) {
 
 Expected<std::unique_ptr<Connection>> Connection::Open(const std::string& path,
                                                        std::chrono::milliseconds patience) {
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof(address.sun_path)) {
-    return Error{CCCL_CACHE_INVALID_REQUEST, "the socket's path is longer than the " +
-                                                 std::to_string(sizeof(address.sun_path) - 1) +
-                                                 " bytes that the system allows: " + path};
-  }
-  path.copy(address.sun_path, path.size());
-  FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!socket.valid()) {
-    return Error{CCCL_CACHE_UNAVAILABLE,
-                 std::string("can't make a socket: ") + std::strerror(errno)};
-  }
-  if (connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
-    return ConnectError(path, errno);
-  }
+  FileDescriptor socket = ConnectToSocket(path);
+  if (!socket.valid()) return ConnectError(path, errno);
   std::string secret = DaemonsSecret(socket.get());
   std::unique_ptr<Connection> connection(new Connection(std::move(socket), patience));
   if (!connection->session_.ok()) {

@@ -88,7 +88,7 @@ TEST_CASE("an absolute socket path may have gRPC's prefix unix:") {
 
 namespace {
 
-// A socket in a new directory.
+// A socket in a new directory, on which this process listens.
 class Place {
  public:
   explicit Place(const std::string& root)
@@ -103,6 +103,8 @@ class Place {
     std::filesystem::create_directories(directory);
     Listen(path);
   }
+  /// Leaves the socket as a daemon does that is killed.
+  void Abandon() { socket_.Close(); }
   [[nodiscard]] const std::string& directory() const { return directory_; }
   [[nodiscard]] std::string path() const { return directory_ + "/socket"; }
 
@@ -112,6 +114,7 @@ class Place {
     address.sun_family = AF_UNIX;
     path.copy(address.sun_path, sizeof(address.sun_path) - 1);
     REQUIRE(bind(socket_.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0);
+    REQUIRE(listen(socket_.get(), SOMAXCONN) == 0);
   }
 
   FileDescriptor socket_;
@@ -138,6 +141,19 @@ TEST_CASE("an explicit socket comes first, then the environment's, the user's, t
   CHECK(*FindSocket(places.search) == places.users.path());
   std::filesystem::remove(places.users.path());
   CHECK(*FindSocket(places.search) == places.systems.path());
+}
+
+TEST_CASE("a socket on which no daemon listens gives way to one that a daemon serves") {
+  Fixture places;
+  places.search.home = places.root / "home";
+  const std::string path = places.search.UsersPaths().back();
+  Place below(places.root / "home/.cccl-cached", path);
+  places.users.Abandon();
+  CHECK(*FindSocket(places.search) == path);
+  below.Abandon();
+  CHECK(*FindSocket(places.search) == places.systems.path());
+  places.systems.Abandon();
+  CHECK(*FindSocket(places.search) == places.users.path());
 }
 
 TEST_CASE("a runtime directory that is empty or relative is not searched for a socket") {

@@ -10,4 +10,7 @@ namespace cccl_cache {
 /// Empty if the file can't be read.
 [[nodiscard]] std::string BootId();
 
+/// Returns this machine's name (gethostname). Empty if it can't be read.
+[[nodiscard]] std::string HostName();
+
 }  // namespace cccl_cache

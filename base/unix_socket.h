@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: the cccl-cached authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "base/files/file_descriptor.h"
+
+namespace cccl_cache {
+
+/// Returns a nonblocking descriptor that is connected to the Unix socket at `path`. Does not wait
+/// until the listener accepts. On failure returns none, and sets errno: ENAMETOOLONG if the path is
+/// longer than the address of a socket can be, else that of socket() or connect().
+[[nodiscard]] FileDescriptor ConnectToSocket(const std::string& path);
+
+}  // namespace cccl_cache
