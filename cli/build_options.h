@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "cccl_cache/batch.h"
 #include "cccl_cache/client.h"
 #include "cli/daemon_answers.h"
 #include "cli/terminal/command.h"
@@ -83,6 +85,24 @@ int FailBuild(Error error, const CompilePlan& plan, const CommonOptions& common)
 /// or else the code of Fail().
 int FailPlan(const Error& error, const CommonOptions& common);
 
+/// Asks the daemon for the build and shows the progress, unless the plan has no summary. If the
+/// daemon asks to come back later because its queue is full, a batch does so until there is room.
+template <typename Build>
+Expected<BuildResult> AskForBuild(Client* client, const Build& build, const CompilePlan& plan,
+                                  const std::string& socket) {
+  std::optional<ProgressOfCall> progress;
+  const bool shown = plan.summary != Summary::kNone;
+  if (shown) progress.emplace(AsksForWait(socket));
+  Expected<BuildResult> result = client->Build(build, plan.build);
+  if (result.ok() || result.error().retry_after_ms == 0) return result;
+  progress.reset();
+  if (shown) progress.emplace(AsksForWait(socket, "waiting: " + result.error().message));
+  Expected<Batch> batch = Batch::Open(*client);
+  const Expected<Done> added = batch.ok() ? batch->Add(build, 0, plan.build) : batch.error();
+  if (!added.ok()) return added.error();
+  return std::move(batch->Next()->result);
+}
+
 /// Runs the build and writes its result. With common.explain, prints why the build would be
 /// compiled instead. Returns the exit code.
 template <typename Build>
@@ -96,11 +116,7 @@ int RunCompile(const Build& build, const CompilePlan& plan, const CommonOptions&
     return json.ok() ? Report(ReadExplanation(*json), common) : Fail(json.error(), common);
   }
   const auto begin = std::chrono::steady_clock::now();
-  const Expected<BuildResult> result = [&] {
-    std::optional<ProgressOfCall> progress;
-    if (plan.summary != Summary::kNone) progress.emplace(AsksForWait(common.socket));
-    return client->Build(build, plan.build);
-  }();
+  const Expected<BuildResult> result = AskForBuild(&*client, build, plan, common.socket);
   if (!result.ok()) return FailBuild(result.error(), plan, common);
   const auto time = std::chrono::steady_clock::now() - begin;
   return Report(*result, plan, common, std::chrono::duration_cast<std::chrono::microseconds>(time));

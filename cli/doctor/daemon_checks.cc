@@ -13,6 +13,7 @@
 
 #include "base/files/file_descriptor.h"
 #include "base/files/own_path.h"
+#include "base/start_advice.h"
 #include "base/unix_socket.h"
 #include "cli/doctor/check.h"
 #include "cli/terminal/quantities.h"
@@ -48,10 +49,8 @@ std::string OriginOf(const std::string& path, const std::string& given) {
 }
 
 std::string StartingAt(const std::string& path, const std::string& origin) {
-  if (origin == kUsers) return "systemctl --user start cccl-cached.socket";
-  if (origin != kSystems) return "start one there: cccl-cached --socket " + path;
-  return "sudo systemctl start cccl-cached.socket; or for yourself: systemctl --user start "
-         "cccl-cached.socket";
+  if (origin == kUsers) return kStartOwn;
+  return origin == kSystems ? StartAdvice() : "start one there: cccl-cached --socket " + path;
 }
 
 std::string ReadLog(const std::string& path, const std::string& origin) {

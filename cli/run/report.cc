@@ -183,7 +183,7 @@ std::string HowTheyEnded(const RunCounts& counts) {
 std::string Verdict(const RunCounts& counts) {
   if (counts.calls == 0) {
     return "this program compiled nothing that `run` serves: NVRTC, nvJitLink and libNVVM in "
-           "shared libraries, nvcc, ptxas, tileiras. Why: docs/troubleshooting.md, question 3";
+           "shared libraries, nvcc, ptxas, tileiras";
   }
   if (Forwarded(counts) == counts.calls) {
     return "not cached: " + OfAll(counts.calls, counts) + " (" + SecondsText(counts.call_us) +
@@ -214,6 +214,10 @@ Role RoleOf(const RunCounts& counts) {
 
 /// Returns the advice for the problems that occurred, one per line, or "" if there was no problem.
 std::string WaysOut(const RunCounts& counts, const Advisor& advisor) {
+  if (counts.calls == 0) {
+    return "  because its kernels are compiled ahead or in a cache of its own, or NVRTC is linked "
+           "statically, or it is set-uid\n";
+  }
   std::string text;
   if (counts.forwarded[static_cast<size_t>(interpose::Reason::kNoDaemon)] > 0) {
     if (const std::string why = advisor.no_daemon(); !why.empty()) text += "  " + why + "\n";

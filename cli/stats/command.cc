@@ -52,9 +52,7 @@ int WriteHtml(Client& client, const Statistics& stats, const std::string& path,
       .socket = std::string(client.socket()),
       .problem = Problem(client),
       .now_s = static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(now).count()),
-      .name_of = [names = UserNames()](const std::string& label) mutable {
-        return names.Of(label);
-      }};
+      .name_of = NamesOfThisSystem()};
   const Expected<Done> written = WriteFile(path, StatsHtml(stats, context));
   return written.ok() ? kDone : Fail(written.error(), common);
 }
@@ -109,7 +107,8 @@ int Run(const StatsOptions& options, const CommonOptions& common) {
   const Expected<Statistics> stats = AskStatistics(*client, {}, detailed);
   if (!stats.ok()) return Fail(stats.error(), common);
   if (!options.by.empty()) {
-    return Print(common.json ? StatsTableJson(*stats, options.by) : StatsTable(*stats, options.by));
+    return Print(common.json ? StatsTableJson(*stats, options.by)
+                             : StatsTable(*stats, options.by, NamesOfThisSystem()));
   }
   if (html) return WriteHtml(*client, *stats, options.html, common);
   if (options.openmetrics) return Print(StatsOpenMetrics(*stats, /*by_user=*/true));

@@ -201,23 +201,26 @@ std::string StatsSummary(const Statistics& stats, std::string_view socket, std::
          Painted(Duration(stats.Sum("saved_seconds_total")), Role::kGood, coloured) +
          " of compile time" + without + ", spent " + Duration(stats.Sum("compile_seconds_total")) +
          "\n" + deposits + "Stored    " + Use(stats.Sum("bytes"), stats.Sum("store_limit_bytes")) +
-         " in " + Many(stats.Sum("entries"), "entry", "entries") + ", " + count("evictions_total") +
-         " evicted" + too_large + "; deposits " + Bytes(stats.Sum("deposit_bytes")) + "\n" +
-         remote + "Now       " + count("in_flight") + " compiling" + for_memory + ", " +
-         count("queued") + " queued, " + Many(stats.Sum("clients"), "connection") + "\n" +
-         "Problem   " + (problem.empty() ? "none" : Painted(problem, Role::kBad, coloured)) +
+         ", " + count("evictions_total") + " evicted" + too_large + "; deposits " +
+         Bytes(stats.Sum("deposit_bytes")) + "\n" + remote + "Now       " + count("in_flight") +
+         " compiling" + for_memory + ", " + count("queued") + " queued, " +
+         Many(stats.Sum("clients"), "connection") + "\n" + "Problem   " +
+         (problem.empty() ? "none" : Painted(problem, Role::kBad, coloured)) +
          "   (-v: all counters)\n";
 }
 
-std::string StatsTable(const Statistics& stats, std::string_view by) {
+std::string StatsTable(const Statistics& stats, std::string_view by, const NameOfUser& name_of) {
   if (by == "namespace") return NamespaceTable(stats);
-  const Rows rows = RowsBy(stats, by);
+  Rows rows = RowsBy(stats, by);
   if (rows.empty()) {
     const std::vector<Statistic>& all = stats.statistics;
     const bool detailed = std::any_of(all.begin(), all.end(),
                                       [](const Statistic& each) { return !each.labels.empty(); });
     return detailed ? "no builds since the daemon started\n"
                     : "this daemon is older and counts only in all: see stats\n";
+  }
+  if (by == "user") {
+    for (auto& [user, row] : rows) user = name_of(user);
   }
   size_t width = by.size();
   for (const auto& [key, row] : rows) width = std::max(width, key.size());

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "cli/daemon_answers.h"
+#include "cli/terminal/user_names.h"
 
 namespace cccl_cache::cli {
 
@@ -25,7 +26,9 @@ namespace cccl_cache::cli {
 
 /// Returns detailed statistics as a table with one row for each user, toolchain or kind of build.
 /// `by` is the name of that label. The rows are in descending order of their numbers of builds.
-[[nodiscard]] std::string StatsTable(const Statistics& stats, std::string_view by);
+/// Only the text names users by `name_of`.
+[[nodiscard]] std::string StatsTable(const Statistics& stats, std::string_view by,
+                                     const NameOfUser& name_of);
 [[nodiscard]] std::string StatsTableJson(const Statistics& stats, std::string_view by);
 
 /// The functions below return the lines of `stats --watch`: the header, and a line with the rates

@@ -225,9 +225,7 @@ std::string Cards(const Statistics& stats) {
                   " joined, " + Count(stats.Sum("compiles_total")) + " compiled") +
          Card("Deposits found", Count(deposits_found),
               Count(stats.Sum("deposits_total")) + " made by clients") +
-         Card("Stored", Bytes(stats.Sum("bytes")),
-              "of " + Bytes(stats.Sum("store_limit_bytes")) + " in " +
-                  Many(stats.Sum("entries"), "entry", "entries")) +
+         Card("Stored", Bytes(stats.Sum("bytes")), "of " + Bytes(stats.Sum("store_limit_bytes"))) +
          "</div>\n";
 }
 

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 
 #include "cli/daemon_answers.h"
+#include "cli/terminal/user_names.h"
 
 namespace cccl_cache::cli {
 
@@ -16,7 +16,7 @@ struct HtmlContext {
   std::string socket;
   std::string problem;  ///< the problem that the daemon reports, or ""
   uint64_t now_s = 0;   ///< since 1970
-  std::function<std::string(const std::string&)> name_of;  ///< the name to show for a UserLabel()
+  NameOfUser name_of;
 };
 
 /// Returns detailed statistics as an HTML page that loads nothing and contains no script. All texts

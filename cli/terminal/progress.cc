@@ -91,17 +91,19 @@ std::string DescribeWait(std::span<const Flight> flights, uint32_t uid) {
   return text + "; " + std::to_string(queued) + " of yours wait";
 }
 
-std::function<std::string()> AsksForWait(std::string socket) {
-  return [socket = std::move(socket), client = std::shared_ptr<Client>()]() mutable -> std::string {
+std::function<std::string()> AsksForWait(std::string socket, std::string otherwise) {
+  return [socket = std::move(socket), otherwise = std::move(otherwise),
+          client = std::shared_ptr<Client>()]() mutable -> std::string {
     if (client == nullptr) {
       Expected<Client> opened = Client::Open(socket);
-      if (!opened.ok()) return "";
+      if (!opened.ok()) return otherwise;
       client = std::make_shared<Client>(*std::move(opened));
     }
     // The timeout is short, because the command can't end before this request has ended.
     constexpr std::chrono::milliseconds kPatience{200};
     const Expected<Activity> activity = AskActivity(*client, kPatience);
-    return activity.ok() ? DescribeWait(activity->flights, getuid()) : "";
+    const std::string wait = activity.ok() ? DescribeWait(activity->flights, getuid()) : "";
+    return wait.empty() ? otherwise : wait;
   };
 }
 

@@ -56,8 +56,9 @@ class ProgressOfCall {
 [[nodiscard]] std::string DescribeWait(std::span<const Flight> flights, uint32_t uid);
 
 /// Returns a function for ProgressOfCall, which asks the daemon at the socket and describes the
-/// wait. The client is opened at the first call and kept. The function returns "" if the daemon
-/// does not answer within 0.2 s.
-[[nodiscard]] std::function<std::string()> AsksForWait(std::string socket);
+/// wait. The client is opened at the first call and kept. The function returns `otherwise` if the
+/// daemon has no build of this process, or does not answer within 0.2 s.
+[[nodiscard]] std::function<std::string()> AsksForWait(std::string socket,
+                                                       std::string otherwise = "");
 
 }  // namespace cccl_cache::cli

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <functional>
 #include <string>
 
 namespace cccl_cache::cli {
@@ -12,15 +12,12 @@ namespace cccl_cache::cli {
 /// has a meaning only in the daemon.
 [[nodiscard]] std::string UserLabel(uint32_t uid);
 
-/// The names of this system's users. Each is looked up once, because a directory service may take
-/// long. Not thread-safe.
-class UserNames {
- public:
-  /// Returns the name of the user with this number, or the label if it is no number or has no name.
-  [[nodiscard]] std::string Of(const std::string& label);
+/// Returns the name to show for a UserLabel().
+using NameOfUser = std::function<std::string(const std::string&)>;
 
- private:
-  std::map<std::string, std::string> names_;
-};
+/// Returns a function that names this system's users. It returns the label if that is no number, or
+/// no user's. It looks up each name once, because a directory service may take long. Not
+/// thread-safe.
+[[nodiscard]] NameOfUser NamesOfThisSystem();
 
 }  // namespace cccl_cache::cli

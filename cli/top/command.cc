@@ -62,10 +62,6 @@ Expected<top::Sample> Ask(Client& client) {
   return top::Sample{*std::move(activity), *stats};
 }
 
-top::NameOfUser NamesOfThisSystem() {
-  return [names = UserNames()](const std::string& label) mutable { return names.Of(label); };
-}
-
 /// The interactive session of `top`, and its state.
 class Session {
  public:

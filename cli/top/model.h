@@ -4,13 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cli/daemon_answers.h"
+#include "cli/terminal/user_names.h"
 #include "cli/top/page.h"
 #include "cli/top/rates.h"
 
@@ -38,9 +38,6 @@ struct Sample {
 enum class Order : uint8_t { kState, kTime, kWaiters, kUser, kProgram, kKind };
 [[nodiscard]] const char* NameOf(Order order);
 [[nodiscard]] Order Next(Order order);
-
-/// Returns the name to show for a UserLabel().
-using NameOfUser = std::function<std::string(const std::string&)>;
 
 /// All that the screen depends on.
 struct View {

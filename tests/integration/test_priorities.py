@@ -3,9 +3,11 @@
 """The order of the builds that wait for a compiler, by the priority from the command line and the environment."""
 
 import concurrent.futures
+import os
 import re
+import subprocess
 
-from conftest import wait_for
+from conftest import PATIENCE, PLACES, wait_for
 
 
 def build(daemon, name, *words, **environment):
@@ -32,6 +34,27 @@ def test_builds_that_wait_are_compiled_by_priority(make_daemon, toolkit):
             wait_for(lambda: daemon.stats()["queued"] == len(asked) - 1, f"{name} in the queue")
         toolkit.open("held")
         assert [each.result() for each in asked] == [0, 4, 5, 2, 3, 1]
+
+
+def test_a_build_waits_for_room_in_the_queue_and_a_terminal_says_so(make_daemon, toolkit, directory):
+    daemon = make_daemon("--jobs", "1", "--queue-limit-per-uid", "1", roots=(toolkit.root,)).start()
+    (directory / "k.cu").write_text("// third\n")
+    person, terminal = os.openpty()
+    with concurrent.futures.ThreadPoolExecutor(2) as threads:
+        first = threads.submit(build, daemon, "runs")
+        toolkit.await_arrivals("held", 1)
+        second = threads.submit(build, daemon, "queued")
+        wait_for(lambda: daemon.stats()["queued"] == 1, "the second in the queue")
+        third = subprocess.Popen([PLACES.cli, "--socket", daemon.socket, "build", "k.cu", "--arch", "sm_90", "-o", os.devnull],
+                                 cwd=directory, stderr=terminal, env={**os.environ, "NO_COLOR": "1"})
+        os.close(terminal)
+        said = b""
+        while b"waiting: 1 build of " not in said:
+            said += os.read(person, 1000)
+        toolkit.open("held")
+        assert (first.result(), second.result(), third.wait(PATIENCE)) == (0, 1, 0)
+        assert b"\rbuilt " in os.read(person, 1000)
+    os.close(person)
 
 
 def test_a_wrong_priority_in_the_environment_is_reported_and_fails_no_build(fake):

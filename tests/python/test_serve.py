@@ -111,10 +111,10 @@ def test_the_error_without_the_daemons_wheel_names_the_wheel():
     assert done.returncode == 5 and "cccl_cache_daemon-*.whl" in done.stderr
 
 
-def test_without_a_daemon_the_remedy_is_that_of_this_environment(installation):
+def test_without_a_daemon_the_remedy_is_a_command_of_the_package(installation):
     told = installation.run("-m", "cccl_cache")
     assert told.returncode == 3 and told.stderr.count("start") == 1, told.stderr
-    assert "start one: python -m cccl_cache enable" in told.stderr
+    assert "cccl-cache-cli run --start -- PROGRAM" in told.stderr
 
 
 def test_the_commands_are_in_the_environment(installation, venv):

@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,6 +25,7 @@
 #include "base/files/user_cache.h"
 #include "base/files/whole_file.h"
 #include "base/machine.h"
+#include "base/start_advice.h"
 #include "cli/run/daemon/process.h"
 #include "cli/run/environment.h"
 #include "cli/terminal/command.h"
@@ -80,8 +80,7 @@ Expected<DaemonStart> PlanOwnDaemon(const std::string& named_socket, const std::
   if (!named_socket.empty() || !Variable("CCCL_CACHE_SOCKET").empty()) {
     return Refusal("a socket is named, and a daemon of your own has another one");
   }
-  struct stat status;
-  if (lstat(kSystemSocket, &status) == 0 || errno == EACCES) {
+  if (MachineHasDaemon()) {
     return Refusal(std::string("this machine has a daemon at ") + kSystemSocket +
                    ", and none is started in its place");
   }

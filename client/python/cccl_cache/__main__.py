@@ -75,19 +75,11 @@ def _tell(socket: str | None) -> int:
         print("\n".join(_daemon_lines(client)))
         return 0 if client.health().serving else 5
     except cccl_cache.NoDaemonError as error:
-        print(f"no daemon: {_remedy(str(error), socket)}", file=sys.stderr)
+        print(f"no daemon: {error}", file=sys.stderr)
         return 3
     except cccl_cache.Error as error:
         print(f"{error.status}: {error}", file=sys.stderr)
         return 5
-
-
-def _remedy(error: str, socket: str | None) -> str:
-    """Returns the library's message. If the daemon's wheel is installed too, its commands replace the advice, which is for a
-    daemon that systemd has or that listens on a socket with a name of its own."""
-    if socket or os.environ.get(_PREFIX + "SOCKET") or not _serve.has_daemon():
-        return error
-    return f"{error.partition('; ')[0]}; start one: python -m cccl_cache enable, or serve without systemd"
 
 
 def _turned_on() -> list[str]:

@@ -25,13 +25,6 @@ def start(command: str, words: list[str]) -> int:
     return _enable(PLACE)
 
 
-def has_daemon() -> bool:
-    """Returns whether the wheel with the daemon is installed."""
-    from importlib.util import find_spec
-
-    return find_spec("cccl_cache_daemon") is not None
-
-
 def _failed(command: str, why: str, status: int = 5) -> int:
     print(f"{command}: {why}", file=sys.stderr)
     return status

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/files/own_path.h"
+#include "base/start_advice.h"
 #include "base/unix_socket.h"
 
 namespace cccl_cache {
@@ -83,27 +84,23 @@ std::string Cause(const std::string& path, int error) {
   return S_ISDIR(status.st_mode) ? "it is a directory and no socket" : "it is a file and no socket";
 }
 
-constexpr const char* kStart =
-    "start it (systemctl start cccl-cached; for this user alone systemctl --user start "
-    "cccl-cached, or cccl-cached itself)";
-
 /// Returns, for a message, where the path comes from and what the user can do. If the path was
 /// given both by the program and by the environment, the origin is the environment.
 std::pair<std::string, std::string> OriginOf(const SocketSearch& search, const std::string& path) {
-  const std::string start = kStart;
+  const std::string named = ", or name the socket of another in CCCL_CACHE_SOCKET";
   const std::string other = "start it there (cccl-cached --socket " + path + ")";
   if (path == search.named_path) {
     return {"from CCCL_CACHE_SOCKET", "check that path, or " + other};
   }
   if (path == search.system_path) {
-    return {"the default", start + ", or name its socket in CCCL_CACHE_SOCKET"};
+    return {"the default", StartAdvice() + named};
   }
   const std::vector<std::string> users = search.UsersPaths();
   const bool of_user = std::any_of(users.begin(), users.end(), [&path](const std::string& each) {
     return path == each || path == Follow(each, false).socket;
   });
   if (of_user) {
-    return {"this user's default", start + ", or name its socket in CCCL_CACHE_SOCKET"};
+    return {"this user's default", kStartOwn + named};
   }
   return {"from --socket or the program",
           "check that path, or " + other +

@@ -122,7 +122,8 @@ v1::StatsReply DescribeStatistics(const AdminSources& sources) {
   const TierSize stored = sources.stored();
   const BuildGauges building = sources.building();
   const std::chrono::duration<double> uptime = std::chrono::steady_clock::now() - sources.started;
-  AddGauge(reply, "entries", static_cast<double>(stored.entries), "Artifacts in the cache.");
+  AddGauge(reply, "entries", static_cast<double>(stored.entries),
+           "Artifacts in the cache, and lists of the files that decide them.");
   AddGauge(reply, "bytes", static_cast<double>(stored.bytes),
            "Size of the artifacts in the cache, in bytes.");
   AddGauge(reply, "store_limit_bytes", static_cast<double>(sources.store_limit),

@@ -140,6 +140,20 @@ TEST_CASE("the error of a missing or busy daemon suggests --fallback local") {
   CHECK_FALSE(Has(errors_of(busy, local), "--fallback"));
 }
 
+TEST_CASE("a batch waits for a full queue, whose daemon asks to come back") {
+  const FreshLibrary fresh;
+  Library().failures = {{"build_nvrtc", CCCL_CACHE_OVERLOADED}};
+  Library().result.outcome = CCCL_CACHE_FAILED;
+  const auto run = [] {
+    return Listen([] { return RunCompile(cccl_cache::NvrtcBuild{}, CompilePlan(), {}); }).exit_code;
+  };
+  CHECK(run() == kRefused);
+  Library().retry_after_ms = 10;
+  CHECK(run() == kDoesNotCompile);
+  Library().failures["batch_next"] = CCCL_CACHE_DEADLINE;
+  CHECK(run() == kOther);
+}
+
 TEST_CASE("only --fallback local lets the client library compile locally") {
   const FreshLibrary fresh;
   Library().failures = {{"build_nvrtc", CCCL_CACHE_NO_DAEMON}};

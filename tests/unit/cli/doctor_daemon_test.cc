@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/start_advice.h"
 #include "cli/doctor/check.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/unit/cli/fake_library.h"
@@ -59,8 +60,8 @@ TEST_CASE("a socket that can't be connected to fails, with the command to start 
     CHECK(Failed(JudgeSocket("/s", "--socket", error)));
   }
   CHECK(Has(JudgeSocket("/s", "--socket", ENOENT).way_out, "--socket /s"));
-  CHECK(Has(JudgeSocket("/s", "this user's", ENOENT).way_out, "systemctl --user start"));
-  CHECK(Has(JudgeSocket("/s", "the system's", ENOENT).way_out, "sudo systemctl start"));
+  CHECK(JudgeSocket("/s", "this user's", ENOENT).way_out == cccl_cache::kStartOwn);
+  CHECK(JudgeSocket("/s", "the system's", ENOENT).way_out == cccl_cache::StartAdvice());
 }
 
 TEST_CASE("the remedy for a socket without permission names the setting of its mode") {

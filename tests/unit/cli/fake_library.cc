@@ -13,6 +13,7 @@ struct cccl_cache_error {
   std::string message;
 };
 struct cccl_cache_client {};
+struct cccl_cache_batch {};
 struct cccl_cache_json {
   std::string text = FakeAnswer("explain");
 };
@@ -144,6 +145,34 @@ cccl_cache_status cccl_cache_build_nvvm(cccl_cache_client*, const cccl_cache_nvv
                                         cccl_cache_result** result, cccl_cache_error** error) {
   return Ask("build_nvvm", program, options, result, error);
 }
+
+cccl_cache_status cccl_cache_batch_open(cccl_cache_client*, cccl_cache_batch** batch,
+                                        cccl_cache_error**) {
+  *batch = new cccl_cache_batch;
+  return CCCL_CACHE_OK;
+}
+cccl_cache_status cccl_cache_batch_add_nvrtc(cccl_cache_batch*, const cccl_cache_nvrtc*,
+                                             const cccl_cache_build_options*, uint64_t,
+                                             cccl_cache_error** error) {
+  return FakeFailure("batch_add", error);
+}
+cccl_cache_status cccl_cache_batch_add_link(cccl_cache_batch*, const cccl_cache_link*,
+                                            const cccl_cache_build_options*, uint64_t,
+                                            cccl_cache_error** error) {
+  return FakeFailure("batch_add", error);
+}
+cccl_cache_status cccl_cache_batch_add_nvvm(cccl_cache_batch*, const cccl_cache_nvvm*,
+                                            const cccl_cache_build_options*, uint64_t,
+                                            cccl_cache_error** error) {
+  return FakeFailure("batch_add", error);
+}
+cccl_cache_status cccl_cache_batch_next(cccl_cache_batch*, uint32_t, uint64_t*,
+                                        cccl_cache_result** result, cccl_cache_error** error) {
+  const cccl_cache_status failure = FakeFailure("batch_next", error);
+  if (failure == CCCL_CACHE_OK) *result = new cccl_cache_result;
+  return failure;
+}
+void cccl_cache_batch_free(cccl_cache_batch* batch) { delete batch; }
 
 void cccl_cache_result_describe(const cccl_cache_result* given, cccl_cache_result_info* info) {
   const FakeResult& result = given->fake;

@@ -65,27 +65,29 @@ TEST_CASE("stats --zero ends with an error if the daemon denies it") {
 TEST_CASE("stats --by shows a row for each user, kind or toolchain, most builds first") {
   const FreshLibrary fresh;
   Library().statistics = {
-      {"builds_by_user_total", "", 2, false, "user=\"7\",outcome=\"hit\""},
-      {"builds_by_user_total", "", 3, false, "user=\"8\",outcome=\"built\""},
-      {"builds_by_user_total", "", 1, false, "user=\"8\",outcome=\"uncacheable\""},
-      {"saved_seconds_by_user_total", "", 90, false, "user=\"7\""},
+      {"builds_by_user_total", "", 2, false, "user=\"0\",outcome=\"hit\""},
+      {"builds_by_user_total", "", 3, false, "user=\"3999999908\",outcome=\"built\""},
+      {"builds_by_user_total", "", 1, false, "user=\"3999999908\",outcome=\"uncacheable\""},
+      {"saved_seconds_by_user_total", "", 90, false, "user=\"0\""},
       {"builds_by_toolchain_total", "", 6, false,
        "kind=\"nvrtc\",toolchain=\"13.0 ab\",outcome=\"hit\""}};
   const std::string users = RunCommand({"stats", "--by", "user"}).output;
   CHECK(std::ranges::count(users, '\n') == 3);
-  CHECK(users.find("\n8 ") < users.find("\n7 "));
+  CHECK(users.find("\n3999999908 ") < users.find("\nroot "));
   CHECK(Has(users, "1 m 30 s"));
   CHECK_FALSE(Has(users, "dep. hits"));
+  CHECK(Has(RunCommand({"stats", "--by", "user"}, {.json = true}).output, "\"user\": \"0\""));
   CHECK(Has(RunCommand({"stats", "--by", "toolchain"}).output, "\n13.0 ab"));
   const std::string kinds = RunCommand({"stats", "--by", "kind"}, {.json = true}).output;
   CHECK(Has(kinds, "\"kind\": \"nvrtc\""));
   CHECK(Has(kinds, "\"hits\": 6"));
-  Library().statistics = {{"deposits_by_user_total", "", 5, false, "user=\"9\",outcome=\"hit\""},
-                          {"saved_unknown_by_user_total", "", 3, false, "user=\"9\""}};
+  Library().statistics = {
+      {"deposits_by_user_total", "", 5, false, "user=\"3999999909\",outcome=\"hit\""},
+      {"saved_unknown_by_user_total", "", 3, false, "user=\"3999999909\""}};
   const std::string deposits = RunCommand({"stats", "--by", "user"}).output;
   CHECK(Has(deposits, "unknown"));
   CHECK(Has(deposits, "dep. hits"));
-  CHECK(Has(deposits, "\n9 "));
+  CHECK(Has(deposits, "\n3999999909 "));
   Library().statistics = {{"hit_duration_seconds_bucket", "", 0, false, "le=\"+Inf\""}};
   CHECK(Has(RunCommand({"stats", "--by", "user"}).output, "no builds"));
   Library().statistics.clear();
@@ -245,7 +247,7 @@ TEST_CASE("the summary has six lines, with readable units") {
   CHECK(text.starts_with("cccl-cached 1.2.3 at /s, up 3 d 4 h\n"));
   for (const char* part :
        {"12,480: 7 hits (memory 3, disk 4)", "9 h 12 m of compile time, spent 2.6 s",
-        "2.1 GiB in 9 entries", "hit rate 87.5 %", "none"}) {
+        "Stored    2.1 GiB, 0 evicted", "hit rate 87.5 %", "none"}) {
     CHECK(Has(text, part));
   }
   CHECK_FALSE(Has(text, "memory)"));
@@ -270,7 +272,7 @@ TEST_CASE("the summary has six lines, with readable units") {
   statistics[statistics.size() - 2].value = 1;
   CHECK_FALSE(Has(summary(""), "Remote"));
   statistics.push_back({"store_limit_bytes", "", 17'179'869'184, true});
-  CHECK(Has(summary(""), "2.1 / 16.0 GiB (13 %) in 9 entries"));
+  CHECK(Has(summary(""), "2.1 / 16.0 GiB (13 %), 0 evicted"));
   statistics.back().value = 5e8;
   CHECK(Has(summary(""), "2.1 GiB / 476.8 MiB (450 %)"));
 }

@@ -46,12 +46,12 @@ TEST_CASE("a role has the look of the table only if colours are wanted") {
 }
 
 TEST_CASE("a label that is no uid of this system stays") {
-  UserNames names;
-  CHECK(names.Of("0") == "root");
-  CHECK(names.Of("container-3") == "container-3");
-  CHECK(names.Of("3999999999") == "3999999999");
-  CHECK(names.Of("99999999999") == "99999999999");
-  CHECK(names.Of("") == "");
+  const NameOfUser name_of = NamesOfThisSystem();
+  CHECK(name_of("0") == "root");
+  CHECK(name_of("container-3") == "container-3");
+  CHECK(name_of("3999999999") == "3999999999");
+  CHECK(name_of("99999999999") == "99999999999");
+  CHECK(name_of("") == "");
   CHECK(UserLabel(1000) == "1000");
   CHECK(UserLabel(0x80000003) == "c3");
 }

@@ -12,6 +12,7 @@
 #include <filesystem>
 
 #include "base/files/file_descriptor.h"
+#include "base/start_advice.h"
 #include "tests/support/root.h"
 #include "tests/support/temporary_directory.h"
 
@@ -63,8 +64,9 @@ TEST_CASE("the error without a daemon says what is at the path and how to start 
   CHECK(Has(Told(search, file, ECONNREFUSED), "it is a file and no socket"));
   const std::string told = Told(search, search.system_path);
   CHECK(Has(told, "No such file or directory"));
-  CHECK(Has(told, "systemctl start cccl-cached; "));
-  CHECK(Has(told, "systemctl --user start cccl-cached"));
+  CHECK(Has(told, cccl_cache::StartAdvice()));
+  search.runtime_directory = directory.path();
+  CHECK(Has(Told(search, search.UsersPaths().front()), cccl_cache::kStartOwn));
 }
 
 TEST_CASE("the error for a path that the user named says to check the path") {
