@@ -83,7 +83,9 @@ def main():
             continue
         if f'"{name}"' not in order:
             sys.exit(f"{name}: no table of contents names this page: add it to {CONTENTS}")
-        copy.write_text(on_site(name, path.read_text(), files))
+        # The first page has no headings for a list at its side.
+        head = "---\nhide: [toc]\n---\n" if name == "README.md" else ""
+        copy.write_text(head + on_site(name, path.read_text(), files))
     shutil.copyfile(SITE / "site.css", project / "pages/site.css")
     (project / "mkdocs.yml").write_text(f"{(SITE / 'mkdocs.yml').read_text()}nav: {order}\n")
 
