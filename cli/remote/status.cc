@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/daemon_answers.h"
 #include "cli/terminal/command.h"
+#include "cli/terminal/quantities.h"
 
 namespace cccl_cache::cli {
 namespace {
@@ -93,14 +94,19 @@ std::string TextOfRedis(const RemoteStatus& status) {
   }
   const bool signs = number("signs") != "0";
   const std::string hits = number("hits_total");
+  std::string answers;
+  if (number("answers_total") != "0") {
+    const double seconds = values.at("answer_seconds_total") / values.at("answers_total");
+    answers = " (" + Fixed(1000 * seconds, "ms") + " for an answer)";
+  }
   return "Redis     " + Connection(status) +  //
          "\nkeys      " + number("trusted_keys") + " trusted, " +
          (!signs                             ? "and this node only reads"
           : number("own_key_trusted") == "0" ? "its own not among them, and this node signs"
                                              : "and this node signs") +
          "\nfound     " + hits + (hits == "1" ? " hit, " : " hits, ") + number("deposits_total") +
-         " deposits, " + number("lookups_total") + " lookups, " + number("late_total") +
-         " answers too late" +                                 //
+         " deposits, " + number("lookups_total") + " lookups" + answers + ", " +
+         number("late_total") + " answers too late" +          //
          "\nrefused   " + (refused.empty() ? "0" : refused) +  //
          "\nwritten   " + number("writes_total") + " entries, " + number("writes_failed_total") +
          " failed, " + number("stayed_home_total") + " too large" +  //
@@ -131,7 +137,7 @@ int ShowStatus(const CommonOptions& common) {
                 "problem", status.problem);
   }
   for (const auto& [name, value] : status.values) {
-    if (name != "connected") json.Key(name).Integer(static_cast<int64_t>(value));
+    if (name != "connected") json.Key(name).Number(value);
   }
   if (!status.shelves.empty()) {
     json.Key("shelves").BeginObject();

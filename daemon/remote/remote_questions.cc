@@ -103,7 +103,7 @@ void RemoteQuestions::Find(uint64_t id, bool acquire) {
         [this, id, look, token, lease, entries_later](const RedisReply* reply) {
           TakeLease(id, lease, token, look.get(), reply);
           if (entries_later && !look->lost) AskForEntries(id, look);
-          if (--look->missing == 0) EndLook(id, look);
+          CountReply(id, look);
         });
   }
   if (!sent) return Compile(id);
@@ -119,6 +119,7 @@ void RemoteQuestions::Find(uint64_t id, bool acquire) {
 void RemoteQuestions::AskForEntries(uint64_t id, const std::shared_ptr<Look>& look) {
   const Open* const open = FindOpen(id);
   if (open == nullptr) return;
+  look->asked = Clock::now();
   look->missing += look->found.size();
   for (size_t place = 0; place < look->found.size(); ++place) {
     const auto take = [this, id, look, place](const RedisReply* reply) {
@@ -165,7 +166,17 @@ void RemoteQuestions::TakeReply(uint64_t id, const std::shared_ptr<Look>& look, 
       look->took = entry->took;
     }
   }
-  if (--look->missing == 0) EndLook(id, look);
+  CountReply(id, look);
+}
+
+void RemoteQuestions::CountReply(uint64_t id, const std::shared_ptr<Look>& look) {
+  if (--look->missing > 0) return;
+  if (!look->lost && !look->partial) {
+    const auto took = duration_cast<std::chrono::microseconds>(Clock::now() - look->asked);
+    statistics_.Add(Counter::kRemoteAnswers);
+    statistics_.Add(Counter::kRemoteAnswerMicroseconds, static_cast<uint64_t>(took.count()));
+  }
+  EndLook(id, look);
 }
 
 bool RemoteQuestions::Serves(Open* open, const Look& look) {

@@ -84,7 +84,8 @@ class RemoteQuestions {
   /// whose server is unreachable counts as missing.
   struct Look {
     std::vector<SharedEntry> found;
-    size_t missing = 0;     ///< number of replies that have not arrived yet
+    Clock::time_point asked = Clock::now();  ///< when the entries were requested
+    size_t missing = 0;                      ///< number of replies that have not arrived yet
     bool lost = false;      ///< whether the server of the artifact or the lease is unreachable
     bool partial = false;   ///< whether the server of the manifest is unreachable
     bool acquires = false;  ///< whether the lease was requested too
@@ -102,6 +103,7 @@ class RemoteQuestions {
   void TakeReply(uint64_t id, const std::shared_ptr<Look>& look, size_t place,
                  const RedisReply* reply);
   [[nodiscard]] bool Serves(Open* open, const Look& look);
+  void CountReply(uint64_t id, const std::shared_ptr<Look>& look);
   void EndLook(uint64_t id, const std::shared_ptr<Look>& look);
   void FetchChunks(uint64_t id, const std::shared_ptr<Look>& look);
   void AwaitOther(uint64_t id);

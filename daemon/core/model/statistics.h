@@ -65,6 +65,8 @@ enum class Counter : uint8_t {
   kShelfRefused,
   kRemoteLookups,
   kRemoteDeposits,
+  kRemoteAnswers,
+  kRemoteAnswerMicroseconds,
   kRemoteLate,
   kRemoteUntrusted,
   kRemoteForged,

@@ -198,6 +198,8 @@ TEST_CASE("a compile begins when an answer is late, and a late answer is still u
   scene.Expect(kAsk, Written());
   CHECK(scene.said.Await(2) == Texts{"compile", "found log"});
   CHECK(scene.Count(Counter::kRemoteLate) == 1);
+  CHECK(scene.Count(Counter::kRemoteAnswers) == 1);
+  CHECK(scene.Count(Counter::kRemoteAnswerMicroseconds) >= 1'000);
 }
 
 TEST_CASE("a Redis that refuses to write a lease costs no wait") {
@@ -284,6 +286,7 @@ TEST_CASE("a node compiles without a lease if the lease's server is down") {
   scene.Expect(kAskManifest, kNothing);
   CHECK(scene.said.Await(1) == Texts{"compile"});
   CHECK(scene.Count(Counter::kRemoteLeases) == 0);
+  CHECK(scene.Count(Counter::kRemoteAnswers) == 1);  // the other look lost a reply
 }
 
 TEST_CASE("an artifact that is in time is used even if the manifest is late") {
