@@ -81,9 +81,10 @@ typedef struct cccl_cache_open_options {
   size_t struct_size;
   /* Path of the daemon's socket, used without checks. Empty: $CCCL_CACHE_SOCKET, else
    * $XDG_RUNTIME_DIR/cccl-cached/socket or ~/.cccl-cached/socket-BOOT if present (BOOT: 16 digits
-   * of the kernel's boot id), else /run/cccl-cached/socket. The last three are used only if no user
-   * other than root, the service's user and this user can write their directories, or owns a link
-   * on the way. A set-uid program ignores the environment. */
+   * of the kernel's boot id), else /run/cccl-cached/socket. If several of these three are present,
+   * the first is used on which a daemon listens. They are used only if no user other than root, the
+   * service's user and this user can write their directories, or owns a link on the way. A set-uid
+   * program ignores the environment. */
   cccl_cache_bytes socket;
   cccl_cache_fallback fallback;
   /* If the daemon has not answered a build after this many milliseconds, the client compiles it.
