@@ -7,7 +7,6 @@ processors.py [--programs N] [--seed N]: prints a line for each program, and the
 names that differ with each compile, so code that nvJitLink makes of it is compared. Run on x86_64, after `scripts/setup --for arm`."""
 
 import argparse
-import base64
 import collections
 import concurrent.futures
 import json
@@ -76,14 +75,10 @@ def main():
         for title, program, made in threads.map(lambda each: compare(*each), programs):
             here, there = made["x86_64"], made["aarch64"]
             different = [kind for kind in sorted({*here, *there}) if here.get(kind) != there.get(kind)]
-            said = "does not compile on either" if here["code"] and there["code"] else "equal"
-            if different:
-                said = "different " + ", ".join(
-                    f"{kind} ({len(base64.b64decode(here.get(kind, '')))} and {len(base64.b64decode(there.get(kind, '')))} bytes)"
-                    if kind != "code" else kind for kind in different)
-            counts[said.split(" ")[0]] += 1
-            print(f"{title} ({' '.join(program.options)}): {said}", flush=True)
-    print(", ".join(f"{count} {said}" for said, count in counts.items()))
+            result = "different" if different else "equally wrong" if here["code"] else "equal"
+            counts[result] += 1
+            print(f"{title} ({' '.join(program.options)}): {' '.join([result, *different])}", flush=True)
+    print(", ".join(f"{count} {result}" for result, count in counts.items()))
 
 
 main()
