@@ -6,6 +6,7 @@
 #include <string>
 #include <system_error>
 
+#include "base/files/own_path.h"
 #include "base/json.h"
 #include "cli/run/environment.h"
 #include "cli/terminal/command.h"
@@ -17,8 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kKind = "cccl-cached/cache";
-// Directories in the container. Clients look for the socket in the first one.
-constexpr const char* kSocketPlace = "/run/cccl-cached";
+/// The directory of the stand-ins in the container. The socket is in that of a machine's daemon,
+/// where clients look.
 constexpr const char* kStandInPlace = "/opt/cccl-cache-client";
 
 struct CdiOptions {
@@ -47,12 +48,13 @@ std::string Specification(const fs::path& socket, const fs::path& standins) {
   JsonWriter json;
   json.BeginObject().Fields("cdiVersion", "0.3.0", "kind", kKind);
   json.Key("containerEdits").BeginObject().Key("mounts").BeginArray();
-  AddMount(socket.parent_path(), kSocketPlace, &json);
+  const fs::path place = fs::path(kSystemSocket).parent_path();
+  AddMount(socket.parent_path(), place.string(), &json);
   AddMount(standins, kStandInPlace, &json);
   json.EndArray().EndObject();
   // In a user namespace the owner of the directory may be unknown, and clients trust the socket
   // only if it is named explicitly.
-  Variables variables = {{"CCCL_CACHE_SOCKET", (kSocketPlace / socket.filename()).string()}};
+  Variables variables = {{"CCCL_CACHE_SOCKET", (place / socket.filename()).string()}};
   json.Key("devices").BeginArray();
   AddDevice("client", variables, &json);
   for (const auto& each : ContainerEnvironment(kStandInPlace)) variables.push_back(each);
@@ -89,12 +91,12 @@ void AddCdiCommand(CLI::App* app, const CommonOptions& common, int* exit_code) {
   AddWhenParsed(command, common, [command, options] {
     command
         ->add_option("--container-socket", options->container_socket,
-                     "The daemon's socket for containers, in a directory of its own (default: "
-                     "/run/cccl-cached-containers/socket)")
+                     "The daemon's socket for containers, in a directory of its own (default: " +
+                         options->container_socket + ")")
         ->type_name("PATH");
     command
         ->add_option("-o,--output", options->output,
-                     "File to write instead, of which the name must end in .json")
+                     "File to write instead; engines read only those whose names end in .json")
         ->type_name("FILE");
   });
   command->footer(

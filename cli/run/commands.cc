@@ -98,7 +98,12 @@ int RunComparison(const CommonOptions& common, const RunOptions& options) {
   if (!options.report.empty() || options.start || !common.socket.empty()) {
     return FailUsage("run: --compare has a report and a daemon of its own", common);
   }
-  if (IsUnderRun()) return FailUsage("run: --compare does not work under another run", common);
+  if (IsUnderRun()) {
+    return FailUsage(
+        "run: --compare does not work where LD_AUDIT or LD_PRELOAD already name the cache's "
+        "libraries",
+        common);
+  }
   return Compare(common, [&common, &options](const std::string& socket) {
     CommonOptions own = common;
     own.socket = socket;

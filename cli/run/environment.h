@@ -42,7 +42,8 @@ enum class How {
 /// directory. They serve programs with glibc 2.35 or newer, and disturb no others.
 [[nodiscard]] Variables ContainerEnvironment(const std::filesystem::path& standins);
 
-/// Returns whether this process was started by a program under `run`.
+/// Returns whether the loader's variables already name the stand-ins: this process was started by a
+/// program under `run`, or in a container with the cache as a device.
 [[nodiscard]] bool IsUnderRun();
 
 /// Replaces this process by a program, with these variables added to the environment. Returns only

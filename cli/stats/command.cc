@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/terminal/command.h"
 
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <CLI/App.hpp>
@@ -14,6 +13,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/machine.h"
 #include "cccl_cache/client.h"
 #include "cli/stats/formats.h"
 #include "cli/stats/html.h"
@@ -44,11 +44,9 @@ std::string Problem(Client& client) {
 
 int WriteHtml(Client& client, const Statistics& stats, const std::string& path,
               const CommonOptions& common) {
-  utsname machine = {};
-  uname(&machine);
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   const HtmlContext context = {
-      .node = machine.nodename,
+      .node = HostName(),
       .socket = std::string(client.socket()),
       .problem = Problem(client),
       .now_s = static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(now).count()),

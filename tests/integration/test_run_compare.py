@@ -96,10 +96,15 @@ def test_the_state_of_a_framework_s_cache_is_told(place):
     cache = place.home / ".cupy/kernel_cache"
     cache.mkdir(parents=True)
     (cache / "old").touch()
-    done = place.compare("sh", "-c", f"touch {cache}/$$; mkdir -p {place.home}/.triton/cache/made")
+    base = place.home / "base"  # FlashInfer's variable names a directory above that of the cache
+    (base / ".cache/flashinfer/old").mkdir(parents=True)
+    done = place.compare("sh", "-c", f"touch {cache}/$$ {base}/other; mkdir -p {place.home}/.triton/cache/made",
+                         FLASHINFER_WORKSPACE_BASE=str(base))
     notes = [line for line in done.stdout.decode().splitlines() if line.startswith("Note: ")]
-    assert [(str(cache) in note, "had results before" in note) for note in notes] == [(True, True), (True, False), (False, False)]
+    assert [(str(cache) in note, "had results before" in note) for note in notes] == [
+        (True, True), (True, False), (False, False), (False, True)]
     assert "CUPY_CACHE_DIR" in notes[0] and "Triton" in notes[2] and "was filled by the run without" in notes[2]
+    assert f"FlashInfer, {base}/.cache/flashinfer," in notes[3]
     assert (cache / "old").exists()
 
 

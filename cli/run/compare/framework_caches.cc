@@ -18,14 +18,15 @@ constexpr size_t kMaxEntries = 100'000;
 struct Known {
   const char* framework;
   const char* variable;
-  const char* below_home;  ///< the directory if the variable is not set
+  const char* below_home;        ///< the directory if the variable is not set
+  const char* below_value = "";  ///< the directory in the one that the variable names
 };
 
 constexpr std::array<Known, 7> kKnown = {{
     {"CuPy", "CUPY_CACHE_DIR", "/.cupy/kernel_cache"},
     {"Triton", "TRITON_CACHE_DIR", "/.triton/cache"},
     {"Warp", "WARP_CACHE_PATH", "/.cache/warp"},
-    {"FlashInfer", "FLASHINFER_WORKSPACE_BASE", "/.cache/flashinfer"},
+    {"FlashInfer", "FLASHINFER_WORKSPACE_BASE", "/.cache/flashinfer", "/.cache/flashinfer"},
     {"TileLang", "TILELANG_CACHE_DIR", "/.tilelang/cache"},
     {"PyTorch extensions", "TORCH_EXTENSIONS_DIR", "/.cache/torch_extensions"},
     {"the CUDA driver", "CUDA_CACHE_PATH", "/.nv/ComputeCache"},
@@ -53,7 +54,11 @@ std::vector<FrameworkCache> FrameworkCaches() {
   };
   for (const Known& each : kKnown) {
     std::string directory = Variable(each.variable);
-    if (directory.empty() && !home.empty()) directory = home + each.below_home;
+    if (!directory.empty()) {
+      directory += each.below_value;
+    } else if (!home.empty()) {
+      directory = home + each.below_home;
+    }
     if (!directory.empty()) add(each.framework, each.variable, std::move(directory));
   }
   std::string inductor = Variable("TORCHINDUCTOR_CACHE_DIR");

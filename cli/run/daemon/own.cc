@@ -95,7 +95,8 @@ Expected<DaemonStart> PlanOwnDaemon(const std::string& named_socket, const std::
   // A variable would replace the directories that a configuration names.
   const std::string environment = PythonEnvironmentOf(program);
   const std::string configuration =
-      UserDirectory("XDG_CONFIG_HOME", "/.config") + "/cccl-cached/config.toml";
+      (geteuid() == 0 ? "/etc" : UserDirectory("XDG_CONFIG_HOME", "/.config")) +
+      "/cccl-cached/config.toml";
   if (!environment.empty() && access(configuration.c_str(), F_OK) != 0) {
     start.defaults.emplace_back("CCCL_CACHED_TOOLCHAIN_ROOT", environment);
   }
@@ -221,7 +222,9 @@ bool StartOwnDaemon(const std::string& socket, const std::string& program, bool 
   if (!log.ok()) {
     Say("not cached: no daemon was started: " + log.error().message);
   } else if (!log->empty()) {
-    Say("started a daemon, which ends after an hour without use; its log: " + *log);
+    const bool usual = Variable(kIdleVariable).empty();
+    Say(std::string("started a daemon") + (usual ? ", which ends after an hour without use" : "") +
+        "; its log: " + *log);
   }
   return true;
 }

@@ -85,12 +85,12 @@ class BuildCoordinator final : public Builder {
   void Drain(std::chrono::milliseconds deadline);
 
   [[nodiscard]] BuildGauges Gauges() const { return flights_.Gauges(); }
-  /// Returns the waiting and running builds that this peer may see.
   /// Returns the longest compiles that the peer may see: an administrator those of all users,
   /// others their own.
   [[nodiscard]] std::vector<UsersBuild> Dearest(const Peer& peer, size_t most) const {
     return history_.Dearest(peer.administrator ? std::nullopt : std::optional(peer.uid), most);
   }
+  /// Returns the waiting and running builds that this peer may see.
   [[nodiscard]] BuildActivity Activity(const Peer& peer) const { return flights_.Activity(peer); }
 
   /// Returns the queue in which reservations of memory wait, too. It lives as long as the
