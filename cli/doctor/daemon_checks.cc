@@ -57,7 +57,8 @@ std::string ReadLog(const std::string& path, const std::string& origin) {
   if (origin != kUsers && origin != kSystems) return "read the log of the daemon at " + path;
   const std::string whose = origin == kUsers ? "--user " : "";
   return "read the daemon's log (journalctl " + whose + "-u cccl-cached), then systemctl " + whose +
-         "restart cccl-cached";
+         "restart cccl-cached" +
+         (origin == kUsers ? "; or, if run --start started it, ~/.local/state/cccl-cached/log" : "");
 }
 
 /// Requires that `patient.client` is open.

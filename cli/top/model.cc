@@ -226,7 +226,10 @@ void AddUsers(const View& view, Page& page) {
   for (const UserQueue& each : view.sample->activity.users) {
     if (line.size() > 1) line.push_back({", "});
     line.push_back({view.name_of(each.user), Role::kName});
-    line.push_back({" (" + Count(each.running) + " running, " + Count(each.queued) + " queued)"});
+    const std::string running = each.running == 0 ? "" : Count(each.running) + " running";
+    const std::string queued = each.queued == 0 ? "" : Count(each.queued) + " queued";
+    const char* const comma = running.empty() || queued.empty() ? "" : ", ";
+    line.push_back({" (" + running + comma + queued + ")"});
   }
   if (line.size() == 1) line.push_back({"none"});
   page.Add(std::move(line));

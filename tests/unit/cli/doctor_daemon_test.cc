@@ -78,6 +78,7 @@ TEST_CASE("the remedy for a daemon that takes no connections names its log") {
   };
   CHECK(Has(way_out("this user's"), "journalctl --user -u"));
   CHECK(Has(way_out("this user's"), "systemctl --user restart"));
+  CHECK(Has(way_out("this user's"), ".local/state/cccl-cached/log"));
   CHECK(Has(way_out("the system's"), "journalctl -u"));
   CHECK(Has(way_out("--socket"), "of the daemon at /s"));
   CHECK(Has(way_out("$CCCL_CACHE_SOCKET"), "of the daemon at /s"));

@@ -160,13 +160,13 @@ TEST_CASE("flights are sorted, and filtered by the texts of their columns") {
 
 TEST_CASE("a user's name is shown in place of the number, also in queues, compilers and errors") {
   View view = ViewOf({Running("aaaaaaaa", 1)});
-  view.sample->activity.users = {{"1000", 0, 1}, {"container-3", 0, 1}};
+  view.sample->activity.users = {{"1000", 0, 1}, {"container-3", 2, 1}, {"c4", 3, 0}};
   view.sample->activity.zygotes = {{"13.0", 1 << 20, 1, "1000"}};
   view.sample->activity.failures = {{0, "nvrtc", 1000, "", "an error"}};
   view.name_of = [](const std::string& label) { return label == "1000" ? "anna" : label; };
   const std::string text = Text(view);
   CHECK_FALSE(Has(text, "1000"));
-  CHECK(Has(text, "anna (1 running, 0 queued), container-3 (1 running"));
+  CHECK(Has(text, "anna (1 running), container-3 (1 running, 2 queued), c4 (3 queued)"));
   CHECK(Has(text, "CUDA 13.0 (1 job, only anna)"));
   CHECK(Has(text, "anna     nvrtc  an error"));
 }
