@@ -73,6 +73,7 @@ TEST_CASE("stats --by shows a row for each user, kind or toolchain, most builds 
        "kind=\"nvrtc\",toolchain=\"13.0 ab\",outcome=\"hit\""}};
   const std::string users = RunCommand({"stats", "--by", "user"}).output;
   CHECK(std::ranges::count(users, '\n') == 3);
+  REQUIRE(Has(users, "\nroot "));
   CHECK(users.find("\n3999999908 ") < users.find("\nroot "));
   CHECK(Has(users, "1 m 30 s"));
   CHECK_FALSE(Has(users, "dep. hits"));
