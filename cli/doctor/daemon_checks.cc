@@ -58,7 +58,8 @@ std::string ReadLog(const std::string& path, const std::string& origin) {
   const std::string whose = origin == kUsers ? "--user " : "";
   return "read the daemon's log (journalctl " + whose + "-u cccl-cached), then systemctl " + whose +
          "restart cccl-cached" +
-         (origin == kUsers ? "; or, if run --start started it, ~/.local/state/cccl-cached/log" : "");
+         (origin == kUsers ? "; or, if run --start started it, ~/.local/state/cccl-cached/log"
+                           : "");
 }
 
 /// Requires that `patient.client` is open.
