@@ -5,6 +5,7 @@
 import os
 import pathlib
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -94,6 +95,19 @@ def test_a_user_serves_builds_hits_and_stops(installation, serving):
     daemon.send_signal(signal.SIGTERM)
     assert daemon.wait(PATIENCE) == 0
     assert installation.run("-c", BUILD).returncode != 0
+
+
+def test_run_starts_the_daemon_of_the_other_wheel(installation):
+    done = installation.run("-m", "cccl_cache", "run", "--start", "--", "echo", "of the program")
+    assert done.stdout == "of the program\n" and done.stderr.startswith("cccl-cache: started a daemon"), done.stderr
+    daemon = int((installation.home / ".local/state/cccl-cached/lock").read_text().split()[0])
+    process = os.pidfd_open(daemon)
+    try:
+        assert os.readlink(f"/proc/{daemon}/exe") == str(installation.site / "cccl_cache_daemon/cccl-cached")
+    finally:
+        signal.pidfd_send_signal(process, signal.SIGTERM)
+        assert select.select([process], [], [], PATIENCE)[0], "the daemon goes on"
+        os.close(process)
 
 
 def test_the_daemon_finds_cuda_among_the_packages_around_it(installation, serving):
