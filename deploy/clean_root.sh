@@ -33,23 +33,23 @@ set -E
 trap 'echo "${0##*/}: line $LINENO failed: $BASH_COMMAND" >&2' ERR
 quietly() { "$@" >"$place/log" 2>&1 || { cat "$place/log" >&2; fail "failed: $*"; }; }
 
-# make_both BUILD_DIR WHEELS [PREVIOUS]: makes Debian packages: that before an upgrade in
+# make_both BUILD_DIR [PREVIOUS]: makes Debian packages: that before an upgrade in
 # $place/before, copied from PREVIOUS if given, and that of `version` in $place/after.
 make_both() {
   local suffix=''
-  if [[ ${3-} ]]; then
+  if [[ ${2-} ]]; then
     mkdir "$place/before"
-    cp "$3"/*.deb "$place/before"
+    cp "$2"/*.deb "$place/before"
     suffix=+check # PREVIOUS may have the same version
   else
-    make_package 0.0.1 "$1" "$2" "$place/before"
+    make_package 0.0.1 "$1" "$place/before"
   fi
   version=$(sed -n 's/^CCCL_CACHED_VERSION:INTERNAL=//p' "$1/CMakeCache.txt")
-  make_package "$version$suffix" "$1" "$2" "$place/after"
+  make_package "$version$suffix" "$1" "$place/after"
   version=$(dpkg-deb --field "$place"/after/*.deb Version)
 }
-make_package() { # make_package VERSION BUILD_DIR WHEELS FOLDER
-  quietly "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/pack_bundle" --quick --version "$1" "$2" "$3"/cccl_cache-*.whl "$4" deb
+make_package() { # make_package VERSION BUILD_DIR FOLDER
+  quietly "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/pack_bundle" --quick --version "$1" "$2" "$3" deb
 }
 
 enter_by() { # enter_by COMMAND...: runs later commands in the root by means of COMMAND
@@ -79,6 +79,18 @@ make_root() {
     mount --bind "/dev/$device" "$root/dev/$device"
   done
   mount -t tmpfs tmpfs "$root/run"
+}
+
+# make_program: puts a program into the root that calls NVRTC, and sets `program` to its command
+# line. It is for the oldest C library, like the client.
+make_program() {
+  local zig here
+  zig=$(sed -n 's/^CCCL_CACHED_ZIG:[^=]*=//p' "$build/CMakeCache.txt")
+  here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
+  "$zig" cc -target x86_64-linux-gnu.2.28 -w -D_GNU_SOURCE "$here/../tests/integration/run_program.c" -o "$root/tmp/program" \
+    -pthread -ldl
+  nvrtc=/$(cd "$root" && find usr/local/cuda/ -name 'libnvrtc.so.1?' -print -quit)
+  program=(/tmp/program "$nvrtc")
 }
 
 # boot_root: starts the root's systemd as the first process of new namespaces and a new control

@@ -38,8 +38,8 @@ using interpose::kExec;
 /// The environment variable with the paths of the real libraries that preloaded stand-ins replace.
 constexpr const char* kLibraries = "CCCL_CACHE_RUN_LIBRARIES";
 // Directories that may contain the stand-ins, relative to the program's directory, so that an
-// installation can be moved as a whole.
-constexpr std::array<const char*, 3> kPlaces = {CCCL_CACHE_INSTALLED_STANDINS, "../lib/cccl-cached",
+// installation can be moved as a whole. The second one is in the wheel.
+constexpr std::array<const char*, 3> kPlaces = {CCCL_CACHE_INSTALLED_STANDINS, "cccl-cached",
                                                 CCCL_CACHE_BUILT_STANDINS};
 constexpr const char* kTunables = "GLIBC_TUNABLES";
 constexpr std::string_view kRoom = "glibc.rtld.optional_static_tls=";
@@ -223,15 +223,16 @@ Expected<Done> AddStandIns(const fs::path& standins, How how, Variables* variabl
 Expected<fs::path> InstalledStandIns() {
   std::error_code error;
   const fs::path own = fs::read_symlink("/proc/self/exe", error).parent_path();
+  std::string tried;
   for (const char* place : kPlaces) {
     const fs::path found = fs::canonical(own / place, error);
     if (!error && fs::exists(found / kAuditor, error) && fs::exists(found / kExec, error)) {
       return found;
     }
+    tried += (tried.empty() ? "" : " or ") + (own / place).lexically_normal().string();
   }
   return Error{CCCL_CACHE_UNAVAILABLE,
-               std::string(kAuditor) + " and " + kExec + " are not together in " +
-                   (own / kPlaces[0]).lexically_normal().string() +
+               std::string(kAuditor) + " and " + kExec + " are not together in " + tried +
                    ": install all of the package that cccl-cache-cli is from"};
 }
 

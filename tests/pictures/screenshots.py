@@ -67,9 +67,7 @@ class Machine:
 
     def __init__(self, place, build, cuda, files):
         installed = place / "installed"
-        for component in ("daemon", "cli", "library"):
-            subprocess.run(["cmake", "--install", build, "--prefix", installed, "--component", component], check=True,
-                           stdout=subprocess.DEVNULL)
+        subprocess.run(["cmake", "--install", build, "--prefix", installed], check=True, stdout=subprocess.DEVNULL)
         for directory in ("/run", "/opt"):
             subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=0755", "tmpfs", directory], check=True)
         shutil.copytree(installed, PREFIX, symlinks=True)

@@ -4,8 +4,8 @@
 
 environment.py PLACE [PORTABLE] [--processor PROCESSOR]: PLACE/wheel has the wheel from pip, and PLACE/repaired the wheel from
 auditwheel. PLACE/venv is an environment with the repaired wheel. It can import the tools of the tests too, after its own
-packages. PLACE/daemon has the wheel of the portable daemon, if its build folder is given. With --processor, the wheels are for
-that processor (scripts/setup --for cross), and there is no environment."""
+packages. If the build folder of the portable daemon is given, PLACE/daemon has its wheel, and PLACE/build all other files of
+packages. With --processor, the wheels are for that processor (scripts/setup --for cross), and there is no environment."""
 
 import argparse
 import os
@@ -51,6 +51,7 @@ def main():
     if given.portable:
         make_wheel(ROOT / "deploy/wheel", [f"cmake.define.PORTABLE={given.portable}", *tags], place / "unrepaired",
                    place / "daemon")
+        run("cmake", "--build", place / "build", "--target", "texts")
     if given.processor:
         return
     venv = made_anew(place / "venv")

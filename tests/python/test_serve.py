@@ -98,11 +98,11 @@ def test_a_user_serves_builds_hits_and_stops(installation, serving):
 
 
 def test_run_starts_the_daemon_of_the_other_wheel(installation):
-    done = installation.run("-m", "cccl_cache", "run", "--start", "--", "echo", "of the program")
-    assert done.stdout == "of the program\n" and done.stderr.startswith("cccl-cache: started a daemon"), done.stderr
+    done = installation.run("-m", "cccl_cache", "run", "--start", "-c", "print('of the program')")
     daemon = int((installation.home / ".local/state/cccl-cached/lock").read_text().split()[0])
     process = os.pidfd_open(daemon)
     try:
+        assert (done.stdout, done.stderr.split(",")[0]) == ("of the program\n", "cccl-cache: started a daemon")
         assert os.readlink(f"/proc/{daemon}/exe") == str(installation.site / "cccl_cache_daemon/cccl-cached")
     finally:
         signal.pidfd_send_signal(process, signal.SIGTERM)

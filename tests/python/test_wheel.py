@@ -88,6 +88,13 @@ def test_the_worker_replaces_the_file_functions_and_nothing_else():
     assert shown == set(re.findall(r"\w+", wanted.read_text()))
 
 
+def test_no_file_names_the_place_of_its_build():
+    for folder in ("repaired", "daemon"):
+        [wheel] = (PLACE / folder).glob("*.whl")
+        with zipfile.ZipFile(wheel) as contents:
+            assert [name for name in contents.namelist() if os.fsencode(PLACE.parent) in contents.read(name)] == []
+
+
 def test_auditwheel_accepts_the_wheel_for_glibc_2_28():
     [wheel] = (PLACE / "repaired").glob("*.whl")
     assert "manylinux_2_28" in wheel.name
