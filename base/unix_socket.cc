@@ -27,4 +27,8 @@ FileDescriptor ConnectToSocket(const std::string& path) {
   return socket;
 }
 
+bool IsServed(const std::string& path) {
+  return ConnectToSocket(path).valid() || errno != ECONNREFUSED;
+}
+
 }  // namespace cccl_cache

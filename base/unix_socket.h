@@ -13,4 +13,8 @@ namespace cccl_cache {
 /// longer than the address of a socket can be, else that of socket() or connect().
 [[nodiscard]] FileDescriptor ConnectToSocket(const std::string& path);
 
+/// Returns whether a process may listen on the Unix socket at `path`: the kernel does not refuse
+/// the connection. A process that was killed leaves a socket on which none listens.
+[[nodiscard]] bool IsServed(const std::string& path);
+
 }  // namespace cccl_cache

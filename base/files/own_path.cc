@@ -150,14 +150,18 @@ std::string SocketBelowHome(std::string_view home) {
   return std::string(home) + "/.cccl-cached/socket-" + boot.substr(0, kBootDigits);
 }
 
+std::string UserDirectory(std::string_view named, std::string_view home, std::string_view below) {
+  if (named.starts_with('/')) return std::string(named);
+  return home.starts_with('/') ? std::string(home).append(below) : "";
+}
+
 std::string CacheDirectory() {
-  // The XDG base directory specification says that relative paths must be ignored.
-  for (const auto& [variable, below] :
-       {std::pair("XDG_CACHE_HOME", "/cccl-cache"), std::pair("HOME", "/.cache/cccl-cache")}) {
-    const char* base = secure_getenv(variable);
-    if (base != nullptr && *base == '/') return std::string(base) + below;
-  }
-  return "";
+  const auto variable = [](const char* name) {
+    const char* value = secure_getenv(name);
+    return std::string_view(value == nullptr ? "" : value);
+  };
+  const std::string base = UserDirectory(variable("XDG_CACHE_HOME"), variable("HOME"), "/.cache");
+  return base.empty() ? base : base + "/cccl-cache";
 }
 
 void MakeLastDirectories(const std::string& path, size_t count) {

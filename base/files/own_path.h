@@ -50,6 +50,12 @@ inline constexpr const char* kSystemSocket = "/run/cccl-cached/socket";
 /// absolute path, or if the boot id is unknown.
 [[nodiscard]] std::string SocketBelowHome(std::string_view home);
 
+/// Returns a directory of the XDG base directory specification: `named`, the value of its variable,
+/// or `below` ("/.config") in `home`. Both count only if they are absolute paths. Returns "" if
+/// neither is.
+[[nodiscard]] std::string UserDirectory(std::string_view named, std::string_view home,
+                                        std::string_view below);
+
 /// Returns XDG_CACHE_HOME/cccl-cache or, if that variable is no absolute path,
 /// HOME/.cache/cccl-cache. Returns "" if neither variable is an absolute path, or if the program
 /// runs setuid.

@@ -111,9 +111,9 @@ sockaddr_un AddressOf(const std::string& path) {
 bool RemoveLeftSocket(const std::string& path) {
   struct stat before = {};
   if (lstat(path.c_str(), &before) != 0 || !S_ISSOCK(before.st_mode)) return true;
-  const bool served = ConnectToSocket(path).valid() || errno == EAGAIN;
-  if (!served) unlink(path.c_str());
-  return !served;
+  if (IsServed(path)) return false;
+  unlink(path.c_str());
+  return true;
 }
 
 /// Creates a listening socket at the path. Returns its descriptor, which the caller must close.

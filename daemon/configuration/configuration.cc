@@ -34,17 +34,11 @@ bool ServesTheNode(const Surroundings& surroundings) {
          surroundings.Variable("XDG_RUNTIME_DIR").empty();
 }
 
-/// Returns a user directory as the XDG base directory specification defines it: the value of
-/// `variable` or, without it, `below_home` in the home directory. Empty if both are unknown.
-std::string UserDirectory(const Surroundings& surroundings, std::string_view variable,
-                          std::string_view below_home) {
-  std::string directory = AbsoluteVariable(surroundings, variable);
-  if (!directory.empty()) return directory;
-  const std::string home = AbsoluteVariable(surroundings, "HOME");
-  return home.empty() ? home : home + std::string(below_home);
-}
-
-std::string Below(const std::string& directory, std::string_view name) {
+/// Returns the path `name` in a user's directory, or "" if that directory is not known.
+std::string OfUser(const Surroundings& surroundings, std::string_view variable,
+                   std::string_view below_home, std::string_view name) {
+  const std::string directory =
+      UserDirectory(surroundings.Variable(variable), surroundings.Variable("HOME"), below_home);
   return directory.empty() ? directory : directory + std::string(name);
 }
 
@@ -61,7 +55,7 @@ std::string DefaultStateDirectory(const Surroundings& surroundings) {
   const std::string made = DirectoryFromSystemd(surroundings, "STATE_DIRECTORY");
   if (!made.empty()) return made;
   if (surroundings.uid == 0) return "/var/lib/cccl-cached";
-  return Below(UserDirectory(surroundings, "XDG_STATE_HOME", "/.local/state"), "/cccl-cached");
+  return OfUser(surroundings, "XDG_STATE_HOME", "/.local/state", "/cccl-cached");
 }
 
 }  // namespace
@@ -97,8 +91,7 @@ std::string DefaultConfigFile(const Surroundings& surroundings) {
   const std::string made = DirectoryFromSystemd(surroundings, "CONFIGURATION_DIRECTORY");
   if (!made.empty()) return made + "/config.toml";
   if (ServesTheNode(surroundings)) return surroundings.system_config_file;
-  return Below(UserDirectory(surroundings, "XDG_CONFIG_HOME", "/.config"),
-               "/cccl-cached/config.toml");
+  return OfUser(surroundings, "XDG_CONFIG_HOME", "/.config", "/cccl-cached/config.toml");
 }
 
 }  // namespace cccl_cache::daemon

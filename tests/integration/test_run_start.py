@@ -203,7 +203,7 @@ def test_a_daemon_ends_when_it_is_idle_and_the_next_one_has_its_results(home, pr
 
 
 def test_an_open_connection_keeps_a_daemon(home):
-    home.environment["CCCL_CACHED_IDLE_TIMEOUT"] = "100ms"
+    home.environment["CCCL_CACHED_IDLE_TIMEOUT"] = "1s"
     with socket.socket(socket.AF_UNIX) as held:
         script = 'echo; read line'
         with subprocess.Popen([PLACES.cli, "run", "--start", "--", "sh", "-c", script], stdin=subprocess.PIPE,
@@ -212,7 +212,7 @@ def test_an_open_connection_keeps_a_daemon(home):
             held.connect(str(home.path / "cccl-cached/socket"))
             running.communicate(b"\n", timeout=PATIENCE)
         process = home.daemon()
-        assert not select.select([process], [], [], 1)[0], "it ended in spite of a connection"
+        assert not select.select([process], [], [], 2)[0], "it ended in spite of a connection"
     await_end(process)
 
 

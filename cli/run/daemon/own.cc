@@ -17,6 +17,7 @@
 #include <filesystem>
 #include <optional>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -43,17 +44,12 @@ constexpr const char* kIdleTimeout = "1h";
 /// The file with the answer of the person at the terminal.
 constexpr const char* kAnswer = "start-own-daemon";
 
-/// Returns a directory of the XDG base directory specification: the value of `variable`, or
-/// `below_home` in the home directory. Returns "" if neither is known.
-std::string UserDirectory(const char* variable, const char* below_home) {
-  const std::string named = Variable(variable);
-  if (named.starts_with('/')) return named;
-  const std::string home = Variable("HOME");
-  return home.starts_with('/') ? home + below_home : "";
+std::string UserConfigDirectory() {
+  return UserDirectory(Variable("XDG_CONFIG_HOME"), Variable("HOME"), "/.config");
 }
 
 std::string AnswerDirectory() {
-  const std::string base = UserDirectory("XDG_CONFIG_HOME", "/.config");
+  const std::string base = UserConfigDirectory();
   return base.empty() ? base : base + "/cccl-cache";
 }
 
@@ -87,7 +83,8 @@ Expected<DaemonStart> PlanOwnDaemon(const std::string& named_socket, const std::
   Expected<std::string> daemon = FindDaemon();
   if (!daemon.ok()) return daemon.error();
   const std::string socket = OwnSocket();
-  const std::string states = UserDirectory("XDG_STATE_HOME", "/.local/state");
+  const std::string states =
+      UserDirectory(Variable("XDG_STATE_HOME"), Variable("HOME"), "/.local/state");
   if (socket.empty() || states.empty()) return Refusal("HOME is not set");
   const std::string state = states + "/cccl-cached";
   DaemonStart start{.program = *std::move(daemon), .socket = socket, .log = state + "/log"};
@@ -95,8 +92,7 @@ Expected<DaemonStart> PlanOwnDaemon(const std::string& named_socket, const std::
   // A variable would replace the directories that a configuration names.
   const std::string environment = PythonEnvironmentOf(program);
   const std::string configuration =
-      (geteuid() == 0 ? "/etc" : UserDirectory("XDG_CONFIG_HOME", "/.config")) +
-      "/cccl-cached/config.toml";
+      (geteuid() == 0 ? "/etc" : UserConfigDirectory()) + "/cccl-cached/config.toml";
   if (!environment.empty() && access(configuration.c_str(), F_OK) != 0) {
     start.defaults.emplace_back("CCCL_CACHED_TOOLCHAIN_ROOT", environment);
   }
@@ -136,10 +132,18 @@ Expected<Done> MakeOwnDirectory(const std::string& path) {
   return Done{};
 }
 
-/// Returns whether a daemon holds the lock of this state directory.
+/// Returns whether a daemon holds the lock of this state directory. Waits a moment for the end of a
+/// daemon of this node that has closed its socket already.
 bool IsInUse(const std::string& state) {
+  constexpr std::chrono::seconds kPatience{1};
+  constexpr std::chrono::milliseconds kPause{10};
   const FileDescriptor lock(open((state + "/lock").c_str(), O_RDWR | O_CLOEXEC));
-  return lock.valid() && flock(lock.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  while (lock.valid() && flock(lock.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    if (std::chrono::steady_clock::now() >= end) return true;
+    std::this_thread::sleep_for(kPause);
+  }
+  return false;
 }
 
 /// Starts the daemon unless another process has just done so. If the usual state directory is in

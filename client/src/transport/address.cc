@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
@@ -29,11 +28,6 @@ std::string FromEnvironmentVariable(const char* name) {
 bool IsSocket(const std::string& path) {
   struct stat status;
   return stat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode);
-}
-
-/// Returns whether a daemon listens on a socket. A daemon that was killed leaves its socket.
-bool IsServed(const std::string& path) {
-  return ConnectToSocket(path).valid() || errno != ECONNREFUSED;
 }
 
 /// A socket in one of the default directories.
