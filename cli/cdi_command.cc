@@ -62,9 +62,23 @@ std::string Specification(const fs::path& socket, const fs::path& standins) {
   return json.EndArray().EndObject().Finish();
 }
 
-int Run(const CommonOptions& common, const CdiOptions& options) {
-  const fs::path socket = fs::absolute(options.container_socket).lexically_normal();
+/// Returns the path of a file beside the socket, or "" if there is none. A daemon that binds its
+/// socket adds a suffix to its name for a moment.
+std::string FileBeside(const fs::path& socket) {
   std::error_code error;
+  for (fs::directory_iterator each(socket.parent_path(), error), end; !error && each != end;
+       each.increment(error)) {
+    const std::string name = each->path().filename();
+    const bool own =
+        name == socket.filename() || name.starts_with(socket.filename().string() + ".");
+    if (!own) return each->path();
+  }
+  return "";
+}
+
+int Run(const CommonOptions& common, const CdiOptions& options) {
+  std::error_code error;
+  const fs::path socket = fs::absolute(options.container_socket, error).lexically_normal();
   if (!fs::is_directory(socket.parent_path(), error)) {
     return Fail({CCCL_CACHE_UNAVAILABLE,
                  socket.parent_path().string() +
@@ -72,6 +86,12 @@ int Run(const CommonOptions& common, const CdiOptions& options) {
                      "enable --now cccl-cached-containers.socket, or name another socket by "
                      "--container-socket"},
                 common);
+  }
+  if (const std::string beside = FileBeside(socket); !beside.empty()) {
+    return Fail(
+        {CCCL_CACHE_UNAVAILABLE, "each container with the device would see " + beside +
+                                     ": give the socket for containers a directory of its own"},
+        common);
   }
   const Expected<fs::path> standins = InstalledStandIns();
   if (!standins.ok()) return Fail(standins.error(), common);

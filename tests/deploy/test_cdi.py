@@ -167,6 +167,13 @@ def test_without_the_directory_of_the_socket_the_command_says_how_to_make_it(dir
     assert done.returncode == 5 and b"cccl-cached-containers.socket" in done.stderr
 
 
+def test_no_device_is_made_that_would_show_containers_other_files_of_the_host(directory, specification, socket):
+    (socket.parent / "docker.sock").touch()
+    for place in (socket, "/socket"):
+        done = run_cli("cdi", "--container-socket", place, check=False)
+        assert (done.returncode, done.stdout) == (5, b"") and b"a directory of its own" in done.stderr
+
+
 def test_the_specification_is_written_to_a_file_that_all_may_read(directory, socket, specification):
     file = directory / "cccl-cached.json"
     run_cli("cdi", "--container-socket", socket, "--output", file)
