@@ -13,6 +13,7 @@
 
 #include "base/files/file_size_limit.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "cli/terminal/command.h"
 #include "cli/terminal/quantities.h"
 
@@ -40,7 +41,7 @@ constexpr const char* kPrefix = "cccl-cache: ";
 std::string TextOf(const std::string& text) { return text; }
 template <size_t kSize>
 std::string TextOf(const char (&text)[kSize]) {
-  return {text, strnlen(text, kSize)};
+  return Printable({text, strnlen(text, kSize)});
 }
 
 /// Adds the counts of a process, or of one library in it, to `sum`. Of the texts, `sum` keeps the

@@ -130,8 +130,8 @@ std::string ShellQuoted(const std::string& text) {
 }
 
 void Complain(const std::string& message, Role role) {
-  const std::string line =
-      Painted("cccl-cache-cli:", role, WantsColour(STDERR_FILENO)) + " " + message + "\n";
+  const std::string line = Painted("cccl-cache-cli:", role, WantsColour(STDERR_FILENO)) + " " +
+                           Printable(message) + "\n";
   // A write error is ignored, because an error message could not be printed either.
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
 }

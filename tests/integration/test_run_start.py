@@ -3,6 +3,7 @@
 """`cccl-cache-cli run --start`: the user's own daemon, where no daemon listens."""
 
 import copy
+import fcntl
 import json
 import os
 import pathlib
@@ -98,19 +99,34 @@ def test_run_starts_a_daemon_that_serves_this_process_and_the_next(home, program
     assert str(home.state / "log").encode() in first.stderr and "listening" in (home.state / "log").read_text()
 
 
-def test_a_missing_runtime_directory_leads_to_the_socket_in_the_home(home):
-    home.environment["XDG_RUNTIME_DIR"] = str(home.path / "missing")
+@pytest.mark.parametrize("runtime", ["missing", "that others can write"])
+def test_a_runtime_directory_of_no_use_leads_to_the_socket_in_the_home(home, directory, runtime):
+    home.environment["XDG_RUNTIME_DIR"] = str(directory / "runtime")
+    if runtime != "missing":
+        (directory / "runtime").mkdir()
+        (directory / "runtime").chmod(0o777)
     home.run("--start", "--", "true")
     [place] = (home.path / ".cccl-cached").iterdir()
     assert place.is_socket()
 
 
-def test_two_at_once_start_one_daemon(home):
+def test_nothing_is_made_in_a_home_that_others_can_write(home):
+    home.path.chmod(0o777)
+    done = home.run("--start", "--", "echo", "made")
+    assert done.stdout == b"made\n" and b"can be written by other users" in done.stderr
+    assert not list(home.path.iterdir())
+
+
+def test_two_at_once_start_one_daemon_also_while_another_user_locks_what_that_user_may_read(home):
+    home.state.mkdir(parents=True)
+    readable = os.open(home.state, os.O_RDONLY)
+    fcntl.flock(readable, fcntl.LOCK_EX)
     both = [home.start("--start", "--", "true") for _ in range(2)]
     said = [each.communicate(timeout=2 * PATIENCE)[1] for each in both]
     assert [each.returncode for each in both] == [0, 0], said
     assert sum(each.startswith(STARTED) for each in said) == 1 and b"".join(said).count(b"\n") == 1
     assert home.runs() == 1
+    os.close(readable)
 
 
 def test_nodes_that_share_a_home_have_a_daemon_each(home, directory, program):  # noqa: F811
@@ -177,8 +193,10 @@ def test_no_daemon_is_started_for_a_socket_with_a_name(home, directory, named):
 
 
 def test_a_daemon_that_cannot_start_names_its_reason_and_the_program_runs(home):
+    """The caller may have ignored SIGCHLD, so that the kernel keeps no status."""
     home.environment["CCCL_CACHED_JOBS"] = "none"
-    done = home.run("--start", "--", "echo", "made")
+    ignoring = "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])"
+    done = home.run("--start", "--", "echo", "made", behind=(sys.executable, "-c", ignoring))
     assert done.stdout == b"made\n"
     assert b"no daemon was started: cccl-cached ended at its start (exit status 2)" in done.stderr
     assert b"CCCL_CACHED_JOBS" in done.stderr

@@ -3,7 +3,9 @@
 #include "cli/run/daemon/own.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,6 +29,7 @@
 #include "base/files/whole_file.h"
 #include "base/machine.h"
 #include "base/start_advice.h"
+#include "base/text.h"
 #include "cli/run/daemon/process.h"
 #include "cli/run/environment.h"
 #include "cli/terminal/command.h"
@@ -54,19 +57,27 @@ std::string AnswerDirectory() {
 }
 
 void Say(const std::string& text) {
-  const std::string line = "cccl-cache: " + text + "\n";
+  const std::string line = "cccl-cache: " + Printable(text) + "\n";
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
 }
 
 Error Refusal(std::string why) { return Error{CCCL_CACHE_UNAVAILABLE, std::move(why)}; }
 
+/// Returns why other users could replace a part of the path of a directory, which may be missing.
+/// Returns "" if they can't.
+std::string WhyNotOwn(const std::string& directory) {
+  return OwnDirectory(directory, {.makes_missing = true}).refusal;
+}
+
 /// Returns the first socket of this user whose directory can be made. A job may have the name of a
-/// runtime directory that does not exist.
+/// runtime directory that does not exist, or that is another user's.
 std::string OwnSocket() {
   const std::vector<std::string> sockets =
       UsersSockets(Variable("XDG_RUNTIME_DIR"), Variable("HOME"));
   for (const std::string& socket : sockets) {
-    if (access(fs::path(socket).parent_path().parent_path().c_str(), W_OK) == 0) return socket;
+    const fs::path directory = fs::path(socket).parent_path();
+    const bool writable = access(directory.parent_path().c_str(), W_OK) == 0;
+    if (writable && WhyNotOwn(directory.string()).empty()) return socket;
   }
   return sockets.empty() ? "" : sockets.front();
 }
@@ -87,6 +98,8 @@ Expected<DaemonStart> PlanOwnDaemon(const std::string& named_socket, const std::
       UserDirectory(Variable("XDG_STATE_HOME"), Variable("HOME"), "/.local/state");
   if (socket.empty() || states.empty()) return Refusal("HOME is not set");
   const std::string state = states + "/cccl-cached";
+  // `sudo` may keep the HOME of another user, in which nothing may be made.
+  if (std::string why = WhyNotOwn(state); !why.empty()) return Refusal(std::move(why));
   DaemonStart start{.program = *std::move(daemon), .socket = socket, .log = state + "/log"};
   start.defaults = {{kIdleVariable, kIdleTimeout}};
   // A variable would replace the directories that a configuration names.
@@ -110,7 +123,8 @@ std::string StartDetached(const DaemonStart& start) {
   FileDescriptor tell(ends[1]);
   const pid_t between = fork();
   if (between == 0) {
-    setsid();  // an interrupt at the terminal ends the program, but not the start
+    setsid();                  // an interrupt at the terminal ends the program, but not the start
+    signal(SIGCHLD, SIG_DFL);  // if it were ignored, the daemon's end could not be seen
     Expected<DaemonProcess> daemon = DaemonProcess::Start(start);
     const Expected<Done> ready = daemon.ok() ? daemon->AwaitReady(kOwnPatience) : daemon.error();
     if (!ready.ok()) (void)WriteAll(tell.get(), ready.error().message);
@@ -152,8 +166,10 @@ bool IsInUse(const std::string& state) {
 Expected<std::string> StartOnce(DaemonStart start) {
   const std::string usual = fs::path(start.log).parent_path().string();
   if (const auto made = MakeOwnDirectory(usual); !made.ok()) return made.error();
-  const FileDescriptor lock(open(usual.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  // If the file system has no locks, those of the daemon decide.
+  // Other users can't open the log, but could lock a directory that they may read. If the file
+  // system has no locks, those of the daemon decide.
+  const FileDescriptor lock(
+      open(start.log.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
   (void)flock(lock.get(), LOCK_EX);
   if (WhyNoDaemon({}).empty()) return std::string();
   if (IsInUse(usual)) {

@@ -16,9 +16,10 @@ using namespace cccl_cache::cli;
 using cccl_cache::Error;
 using cccl_cache::JsonWriter;
 
-TEST_CASE("an error is one line on stderr, and nothing on standard output") {
-  const Said said = Listen([] { return Fail(Error{CCCL_CACHE_UNAVAILABLE, "it broke"}, {}); });
-  CHECK(said.errors == "cccl-cache-cli: it broke\n");
+TEST_CASE("an error is one printable line on stderr, and nothing on standard output") {
+  const std::string message = "it \x1b[2J broke\nbadly";
+  const Said said = Listen([&] { return Fail(Error{CCCL_CACHE_UNAVAILABLE, message}, {}); });
+  CHECK(said.errors == "cccl-cache-cli: it ?[2J broke?badly\n");
   CHECK(said.output.empty());
 }
 

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
 #include <catch2/catch.hpp>
+#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -10,6 +11,12 @@
 namespace cccl_cache::cli::run_report_test {
 namespace {
 
+void WriteFile(const RunReport& report, const std::string& name,
+               const interpose::ProcessCounts& counts) {
+  std::ofstream(report.directory() + "/" + name, std::ios::binary)
+      .write(reinterpret_cast<const char*>(&counts), sizeof(counts));
+}
+
 /// Writes the counts of a process with so many hits.
 void WriteFile(const RunReport& report, const std::string& name, int pid, int step_of,
                uint64_t hits) {
@@ -18,8 +25,7 @@ void WriteFile(const RunReport& report, const std::string& name, int pid, int st
   counts.step_of = step_of;
   counts.calls = hits;
   counts.hits = hits;
-  std::ofstream(report.directory() + "/" + name, std::ios::binary)
-      .write(reinterpret_cast<const char*>(&counts), sizeof(counts));
+  WriteFile(report, name, counts);
 }
 
 TEST_CASE("a process that got the pid of a step is counted apart from the step") {
@@ -34,6 +40,16 @@ TEST_CASE("a process that got the pid of a step is counted apart from the step")
   CHECK(told["steps"]["hits"] == 200);
   CHECK(told["process_count"] == 2);
   CHECK(told["processes"].size() == 3);
+}
+
+TEST_CASE("the name of a program can't change how the terminal shows the report") {
+  const auto report = RunReport::Make();
+  REQUIRE(report.ok());
+  interpose::ProcessCounts counts;
+  counts.calls = counts.hits = 1;
+  std::strcpy(counts.program, "a\x1b[2J");
+  WriteFile(*report, "run", counts);
+  CHECK(report->Text(true, {}, false).find("a?[2J") != std::string::npos);
 }
 
 }  // namespace
