@@ -94,7 +94,8 @@ Expected<BuildResult> AskForBuild(Client* client, const Build& build, const Comp
   const bool shown = plan.summary != Summary::kNone;
   if (shown) progress.emplace(AsksForWait(socket));
   Expected<BuildResult> result = client->Build(build, plan.build);
-  if (result.ok() || result.error().retry_after_ms == 0) return result;
+  const bool full = !result.ok() && result.error().status == CCCL_CACHE_OVERLOADED;
+  if (!full || result.error().retry_after_ms == 0) return result;
   progress.reset();
   if (shown) progress.emplace(AsksForWait(socket, "waiting: " + result.error().message));
   Expected<Batch> batch = Batch::Open(*client);

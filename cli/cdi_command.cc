@@ -79,6 +79,13 @@ std::string FileBeside(const fs::path& socket) {
 int Run(const CommonOptions& common, const CdiOptions& options) {
   std::error_code error;
   const fs::path socket = fs::absolute(options.container_socket, error).lexically_normal();
+  if (socket == kSystemSocket) {
+    return Fail({CCCL_CACHE_UNAVAILABLE,
+                 socket.string() +
+                     " is the node's own socket, where root of a container counts as root of the "
+                     "node: set container_socket, and name that one"},
+                common);
+  }
   if (!fs::is_directory(socket.parent_path(), error)) {
     return Fail({CCCL_CACHE_UNAVAILABLE,
                  socket.parent_path().string() +

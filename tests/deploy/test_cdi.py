@@ -167,6 +167,11 @@ def test_without_the_directory_of_the_socket_the_command_says_how_to_make_it(dir
     assert done.returncode == 5 and b"cccl-cached-containers.socket" in done.stderr
 
 
+def test_no_device_is_made_for_the_nodes_own_socket():
+    done = run_cli("cdi", "--container-socket", "/run/cccl-cached/./socket", check=False)
+    assert (done.returncode, done.stdout) == (5, b"") and b"is the node's own socket" in done.stderr
+
+
 def test_no_device_is_made_that_would_show_containers_other_files_of_the_host(directory, specification, socket):
     (socket.parent / "docker.sock").touch()
     for place in (socket, "/socket"):

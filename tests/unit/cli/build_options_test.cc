@@ -150,6 +150,9 @@ TEST_CASE("a batch waits for a full queue, whose daemon asks to come back") {
   CHECK(run() == kRefused);
   Library().retry_after_ms = 10;
   CHECK(run() == kDoesNotCompile);
+  Library().failures["build_nvrtc"] = CCCL_CACHE_UNAVAILABLE;  // a toolchain that hangs, say
+  CHECK(run() == kOther);
+  Library().failures["build_nvrtc"] = CCCL_CACHE_OVERLOADED;
   Library().failures["batch_next"] = CCCL_CACHE_DEADLINE;
   CHECK(run() == kOther);
 }
