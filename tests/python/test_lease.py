@@ -7,6 +7,7 @@ import copy
 import os
 import pickle
 import socket
+import traceback
 
 import cccl_cache
 import pytest
@@ -55,6 +56,8 @@ def test_a_lease_with_closed_descriptors_is_lost_and_the_programs_next_connectio
         code = 2
         try:
             code = 0 if is_lost() else 1
+        except Exception:
+            os.write(2, traceback.format_exc().encode())
         finally:
             os._exit(code)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
