@@ -140,7 +140,7 @@ TEST_CASE("the error of a missing or busy daemon suggests --fallback local") {
   CHECK_FALSE(Has(errors_of(busy, local), "--fallback"));
 }
 
-TEST_CASE("a batch waits for a full queue, whose daemon asks to come back") {
+TEST_CASE("a build that finds the queue full waits for room, and no other failure is waited for") {
   const FreshLibrary fresh;
   Library().failures = {{"build_nvrtc", CCCL_CACHE_OVERLOADED}};
   Library().result.outcome = CCCL_CACHE_FAILED;
