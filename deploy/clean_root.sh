@@ -61,10 +61,11 @@ inside() { "${in_root[@]}" "$@"; }
 as_user() { "${as_nobody[@]}" "$@"; }
 
 # make_root SUITE VARIANT CUDA [PACKAGES]: makes the Debian from this machine's mirror, with this
-# CUDA in /usr/local/cuda. CUDA needs libstdc++6.
+# CUDA, a toolkit or a directory of wheels, in /usr/local/cuda. CUDA needs libstdc++6.
 make_root() {
   local suite=$1 variant=$2 packages=libstdc++6${4+,$4} cuda here mirror device
   cuda=$(realpath "$3")
+  if [[ -d $cuda/nvidia/cu13 ]]; then cuda+=/nvidia/cu13; fi
   here=$(. /etc/os-release && echo "$VERSION_CODENAME")
   mirror=$(apt-get indextargets --format '$(CODENAME) $(REPO_URI)' 'Created-By: Packages' |
     sed -n "s/^$here //p" | head -n 1)
