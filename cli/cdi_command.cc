@@ -5,9 +5,11 @@
 #include <memory>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "base/files/own_path.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "cli/run/environment.h"
 #include "cli/terminal/command.h"
 #include "cli/terminal/files.h"
@@ -63,46 +65,62 @@ std::string Specification(const fs::path& socket, const fs::path& standins) {
 }
 
 /// Returns the path of a file beside the socket, or "" if there is none. A daemon that binds its
-/// socket adds a suffix to its name for a moment.
+/// socket adds its pid to the name for a moment.
 std::string FileBeside(const fs::path& socket) {
+  const std::string own = socket.filename();
   std::error_code error;
   for (fs::directory_iterator each(socket.parent_path(), error), end; !error && each != end;
        each.increment(error)) {
     const std::string name = each->path().filename();
-    const bool own =
-        name == socket.filename() || name.starts_with(socket.filename().string() + ".");
-    if (!own) return each->path();
+    const bool bound = name.starts_with(own + ".") &&
+                       name.find_first_not_of("0123456789", own.size() + 1) == std::string::npos;
+    if (name != own && !bound) return each->path();
   }
   return "";
 }
 
-int Run(const CommonOptions& common, const CdiOptions& options) {
+Error Unfit(std::string why) { return {CCCL_CACHE_UNAVAILABLE, std::move(why)}; }
+
+/// Returns the socket with the links of its directory followed. Fails if containers must not have
+/// that directory, or can't have it.
+Expected<fs::path> SocketForContainers(const std::string& named) {
   std::error_code error;
-  const fs::path socket = fs::absolute(options.container_socket, error).lexically_normal();
-  if (socket == kSystemSocket) {
-    return Fail({CCCL_CACHE_UNAVAILABLE,
-                 socket.string() +
-                     " is the node's own socket, where root of a container counts as root of the "
-                     "node: set container_socket, and name that one"},
-                common);
+  const fs::path path = fs::absolute(named, error).lexically_normal();
+  // Other users could otherwise replace the directory by a link to any one of the host. The daemon
+  // has the same rule.
+  constexpr OwnDirectoryRules kRules = {.given_away = true};
+  const FollowedDirectory directory = OwnDirectory(path.parent_path().native(), kRules);
+  const fs::path of_node = fs::path(kSystemSocket).parent_path();
+  if (directory.refusal.empty() && directory.path == OwnDirectory(of_node.native(), kRules).path) {
+    return Unfit(path.string() +
+                 " is in the directory of the node's own socket, where root of a container counts "
+                 "as root of the node: set container_socket, and name that one");
   }
-  if (!fs::is_directory(socket.parent_path(), error)) {
-    return Fail({CCCL_CACHE_UNAVAILABLE,
-                 socket.parent_path().string() +
-                     " is not there, so no container could start with it: begin with systemctl "
-                     "enable --now cccl-cached-containers.socket, or name another socket by "
-                     "--container-socket"},
-                common);
+  if (!fs::is_directory(path.parent_path(), error)) {
+    return Unfit(path.parent_path().string() +
+                 " is not there, so no container could start with it: begin with systemctl enable "
+                 "--now cccl-cached-containers.socket, or name another socket by "
+                 "--container-socket");
   }
+  if (!directory.refusal.empty()) return Unfit(directory.refusal);
+  const fs::path socket = fs::path(directory.path) / path.filename();
   if (const std::string beside = FileBeside(socket); !beside.empty()) {
-    return Fail(
-        {CCCL_CACHE_UNAVAILABLE, "each container with the device would see " + beside +
-                                     ": give the socket for containers a directory of its own"},
-        common);
+    return Unfit("each container with the device would see " + beside +
+                 ": give the socket for containers a directory of its own");
   }
+  return socket;
+}
+
+int Run(const CommonOptions& common, const CdiOptions& options) {
+  const Expected<fs::path> socket = SocketForContainers(options.container_socket);
+  if (!socket.ok()) return Fail(socket.error(), common);
   const Expected<fs::path> standins = InstalledStandIns();
   if (!standins.ok()) return Fail(standins.error(), common);
-  const std::string text = Specification(socket, *standins);
+  for (const fs::path& each : {*socket, *standins}) {
+    if (Printable(each.native()) == each.native()) continue;
+    return Fail(Unfit("a specification can't hold the path " + each.string()), common);
+  }
+  const std::string text = Specification(*socket, *standins);
   if (options.output == "-") return Print(text);
   const Expected<Done> written = WriteSharedFile(options.output, text);
   return written.ok() ? kDone : Fail(written.error(), common);

@@ -8,6 +8,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import tempfile
 
 import pytest
 from patience import PATIENCE
@@ -167,13 +168,32 @@ def test_without_the_directory_of_the_socket_the_command_says_how_to_make_it(dir
     assert done.returncode == 5 and b"cccl-cached-containers.socket" in done.stderr
 
 
-def test_no_device_is_made_for_the_nodes_own_socket():
-    done = run_cli("cdi", "--container-socket", "/run/cccl-cached/./socket", check=False)
-    assert (done.returncode, done.stdout) == (5, b"") and b"is the node's own socket" in done.stderr
+def test_no_device_is_made_for_the_nodes_own_socket_by_any_name(directory):
+    (directory / "link").symlink_to("/run/cccl-cached")
+    for place in ("/run/cccl-cached/./socket", "/run/cccl-cached/other", directory / "link/socket"):
+        done = run_cli("cdi", "--container-socket", place, check=False)
+        assert (done.returncode, done.stdout) == (5, b"") and b"the node's own socket" in done.stderr
 
 
-def test_no_device_is_made_that_would_show_containers_other_files_of_the_host(directory, specification, socket):
-    (socket.parent / "docker.sock").touch()
+def test_no_device_is_made_of_a_directory_that_other_users_can_replace(directory):
+    for change in (lambda place: os.chown(place, 12345, -1), lambda place: place.chmod(0o777)):
+        place = pathlib.Path(tempfile.mkdtemp(dir=directory))
+        (place / "containers").mkdir()
+        change(place)
+        done = run_cli("cdi", "--container-socket", place / "containers/socket", check=False)
+        assert (done.returncode, done.stdout) == (5, b"") and b"other user" in done.stderr
+
+
+def test_no_specification_names_another_path_than_that_of_the_socket(directory):
+    place = os.fsencode(directory) + b"/\xff"
+    os.mkdir(place)
+    done = run_cli("cdi", "--container-socket", place + b"/socket", check=False)
+    assert (done.returncode, done.stdout) == (5, b"") and b"can't hold the path" in done.stderr
+
+
+@pytest.mark.parametrize("other", ["docker.sock", "socket.sock"])
+def test_no_device_is_made_that_would_show_containers_other_files_of_the_host(specification, socket, other):
+    (socket.parent / other).touch()
     for place in (socket, "/socket"):
         done = run_cli("cdi", "--container-socket", place, check=False)
         assert (done.returncode, done.stdout) == (5, b"") and b"a directory of its own" in done.stderr
