@@ -264,6 +264,16 @@ def test_a_person_is_asked_once(home, typed, started):
         assert home.run("--start", "--", "true").stderr.startswith(STARTED)
 
 
+def test_no_answer_is_kept_where_other_users_can_write(home, directory):
+    (directory / "theirs").mkdir()
+    (directory / "theirs").chmod(0o777)
+    with home.at_a_terminal("--", "echo", "of the program", XDG_CONFIG_HOME=str(directory / "theirs")) as terminal:
+        terminal.await_shown("[Y/n]", "the question")
+        terminal.press(b"\n")
+        assert terminal.await_end() == 0 and "of the program" in terminal.shown()
+    assert home.runs() == 1 and not list((directory / "theirs").iterdir())
+
+
 def test_an_unclear_answer_is_a_no_for_this_time(home):
     for typed in (b"perhaps\n", b"\x04"):
         with home.at_a_terminal("--", "echo", "of the program") as terminal:

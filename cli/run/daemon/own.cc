@@ -51,11 +51,6 @@ std::string UserConfigDirectory() {
   return UserDirectory(Variable("XDG_CONFIG_HOME"), Variable("HOME"), "/.config");
 }
 
-std::string AnswerDirectory() {
-  const std::string base = UserConfigDirectory();
-  return base.empty() ? base : base + "/cccl-cache";
-}
-
 void Say(const std::string& text) {
   const std::string line = "cccl-cache: " + Printable(text) + "\n";
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
@@ -67,6 +62,14 @@ Error Refusal(std::string why) { return Error{CCCL_CACHE_UNAVAILABLE, std::move(
 /// Returns "" if they can't.
 std::string WhyNotOwn(const std::string& directory) {
   return OwnDirectory(directory, {.makes_missing = true}).refusal;
+}
+
+/// Returns the directory with the person's answer. Returns "" if there is none that other users
+/// can't replace: `su` keeps the XDG_CONFIG_HOME of another user.
+std::string AnswerDirectory() {
+  const std::string base = UserConfigDirectory();
+  const std::string directory = base + "/cccl-cache";
+  return base.empty() || !WhyNotOwn(directory).empty() ? "" : directory;
 }
 
 /// Returns the first socket of this user whose directory can be made. A job may have the name of a
@@ -206,7 +209,8 @@ std::optional<std::string> ReadAnswer() {
 
 /// Asks whether to start a daemon, unless there is a kept answer. Keeps a clear answer.
 bool PersonAgrees() {
-  const UserCache answers(AnswerDirectory(), 2);
+  const std::string directory = AnswerDirectory();
+  const UserCache answers(directory, 2);
   if (const auto kept = answers.Get(kAnswer)) return kept->starts_with("yes");
   constexpr std::string_view kQuestion =
       "cccl-cache: no daemon runs, so nothing is cached. Start one of your own? It ends after an "
@@ -215,8 +219,9 @@ bool PersonAgrees() {
   const std::optional<std::string> answer = ReadAnswer();
   const bool yes = answer && (answer->empty() || *answer == "y" || *answer == "yes");
   if (!yes && (!answer || (*answer != "n" && *answer != "no"))) return false;
+  if (directory.empty()) return yes;
   answers.Put(kAnswer, yes ? "yes\n" : "no\n");
-  Say("delete " + AnswerDirectory() + "/" + kAnswer + " to be asked again" +
+  Say("delete " + directory + "/" + kAnswer + " to be asked again" +
       (yes ? "; in scripts, say run --start" : "; run --start starts one"));
   return yes;
 }
