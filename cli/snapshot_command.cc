@@ -15,6 +15,7 @@
 
 #include "base/files/file_descriptor.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "cli/terminal/command.h"
 #include "cli/terminal/files.h"
 #include "cli/terminal/progress.h"
@@ -50,13 +51,14 @@ std::string_view KindName(cccl_cache_snapshot_kind kind) {
   return kind == CCCL_CACHE_SNAPSHOT_DEPOSIT ? "deposit" : "artifact";
 }
 
+/// Appends a line about the item. Its names are those in the file, which anybody may have made.
 void AppendLine(const cccl_cache_snapshot_item& item, std::string* text) {
   text->append(View(item.key).substr(0, kShortId)).append("  ").append(KindName(item.kind));
   if (item.kind == CCCL_CACHE_SNAPSHOT_DEPOSIT) {
-    text->append("  ").append(View(item.name_space));
+    text->append("  ").append(Printable(View(item.name_space)));
   } else {
-    text->append("  ").append(item.arch.size == 0 ? "-" : View(item.arch));
-    text->append("  ").append(View(item.toolchain_version)).append("  ");
+    text->append("  ").append(item.arch.size == 0 ? "-" : Printable(View(item.arch)));
+    text->append("  ").append(Printable(View(item.toolchain_version))).append("  ");
     text->append(View(item.toolchain_id).substr(0, kShortId));
   }
   text->append("  ").append(std::to_string(item.bytes)).append("\n");

@@ -261,6 +261,15 @@ TEST_CASE("a line of the list has an artifact's properties, or a deposit's names
         "cccccccccccc  deposit  org.example  9\n");
 }
 
+TEST_CASE("names in a snapshot can't change how the terminal shows the list") {
+  const SnapshotReportScene scene;
+  Library().items = {{CCCL_CACHE_SNAPSHOT_ARTIFACT, std::string(64, 'a'), "\x1b[2J", ""},
+                     {CCCL_CACHE_SNAPSHOT_DEPOSIT, std::string(64, 'c'), "", "a\nb"}};
+  CHECK(*ListText(0) ==
+        "aaaaaaaaaaaa  artifact  ?[2J  1.2.3  aaaaaaaaaaaa  9\n"
+        "cccccccccccc  deposit  a?b  9\n");
+}
+
 TEST_CASE("the list as JSON has full keys and both sizes, and may be empty") {
   const SnapshotReportScene scene;
   const std::string json = *ListJson(0);
