@@ -101,17 +101,31 @@ bool IsHarmless(std::string_view name) {
          name == "/proc/self/exe" || name == "/proc/self/maps" || name == "/proc/self/status";
 }
 
-/// Returns whether the name is in a directory in which our programs keep what they know. The
-/// stand-ins of a run look there, and the results do not depend on it. Each user has other ones.
-bool IsOurCache(std::string_view name) {
-  if (name.find("/../") != std::string_view::npos) return false;
-  for (const std::string& directory : {CacheDirectory(), standin::RuntimeFacts()}) {
-    if (!directory.empty() && name.starts_with(directory) &&
-        (name.size() == directory.size() || name[directory.size()] == '/')) {
-      return true;
-    }
+/// Returns the directories in which our programs keep what they know, and those of the sockets at
+/// which they look for a daemon, also by their real names. The stand-ins of a run look there, and
+/// the results do not depend on it. Each user has other ones.
+std::vector<std::string> OurDirectories() {
+  const auto variable = [](const char* name) {
+    const char* value = secure_getenv(name);
+    return std::string_view(value == nullptr ? "" : value);
+  };
+  std::vector<std::string> found = {CacheDirectory(), standin::RuntimeFacts()};
+  std::vector<std::string> sockets = UsersSockets(variable("XDG_RUNTIME_DIR"), variable("HOME"));
+  sockets.emplace_back(kSystemSocket);
+  for (const std::string& socket : sockets) {
+    found.push_back(DirectoryOf(socket));
+    found.push_back(RealPath(found.back()));
   }
-  return false;
+  std::erase(found, "");
+  return found;
+}
+
+bool IsIn(std::string_view name, const std::vector<std::string>& directories) {
+  if (name.find("/../") != std::string_view::npos) return false;
+  return std::ranges::any_of(directories, [name](const std::string& directory) {
+    return name.starts_with(directory) &&
+           (name.size() == directory.size() || name[directory.size()] == '/');
+  });
 }
 
 constexpr size_t kStartOfObject = 8;
@@ -241,6 +255,7 @@ class Builder {
   const std::set<std::string> outputs_;
   const std::map<std::string, Digest>& before_;
   const int64_t begin_ns_;
+  const std::vector<std::string> ours_ = OurDirectories();
   Absences absences_;
   RealNames real_names_;
   std::set<std::string> listed_;
@@ -251,7 +266,7 @@ class Builder {
 
 std::string Builder::Add(const std::string& name, const Use& use) {
   if (IsHarmless(name)) return "";
-  if (!use.read_by_preprocessor && IsOurCache(name)) return "";
+  if (!use.read_by_preprocessor && IsIn(name, ours_)) return "";
   if (IsOfKernel(name)) return "it looked at " + name;
   if (use.made || use.changed || use.removed) {
     const bool is_output = outputs_.contains(name);

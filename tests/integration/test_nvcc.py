@@ -48,6 +48,12 @@ def test_a_second_run_is_a_hit_until_a_header_changes(toolkit):
     assert (toolkit.work / "a.o").read_bytes() == made
 
 
+def test_a_run_is_kept_if_its_steps_look_for_the_daemon_at_the_usual_places(toolkit, daemon):
+    (toolkit.directory / "cccl-cached").symlink_to(pathlib.Path(daemon.socket).parent)
+    toolkit.socket = ""
+    assert [toolkit.how(), toolkit.how()] == ["made", "hit"]
+
+
 def test_a_result_over_the_bound_of_a_user_is_not_kept_and_the_report_says_so(make_daemon, directory):
     daemon = make_daemon("--deposit-limit-per-uid", "16KiB").start()
     toolkit = Toolkit(directory, daemon.socket)
