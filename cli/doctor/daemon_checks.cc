@@ -16,6 +16,7 @@
 #include "base/start_advice.h"
 #include "base/unix_socket.h"
 #include "cli/doctor/check.h"
+#include "cli/run/daemon/process.h"
 #include "cli/terminal/quantities.h"
 
 namespace cccl_cache::cli {
@@ -49,8 +50,9 @@ std::string OriginOf(const std::string& path, const std::string& given) {
 }
 
 std::string StartingAt(const std::string& path, const std::string& origin) {
-  if (origin == kUsers) return kStartOwn;
-  return origin == kSystems ? StartAdvice() : "start one there: cccl-cached --socket " + path;
+  if (origin == kUsers) return AdviceHere(kStartOwn);
+  return origin == kSystems ? AdviceHere(StartAdvice())
+                            : "start one there: cccl-cached --socket " + path;
 }
 
 std::string ReadLog(const std::string& path, const std::string& origin) {

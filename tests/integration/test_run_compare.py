@@ -15,6 +15,7 @@ import described_json
 import pytest
 from conftest import PATIENCE, PLACES, run_cli
 from test_run import alone, library_of, program  # noqa: F401
+from watched_terminal import WatchedTerminal
 
 ROW = re.compile(r"(without|first|second) +([0-9.]+) s +([0-9.]+) s +(\S+) +(\S+) +(\S+) +(\S+)")
 
@@ -58,6 +59,15 @@ def test_a_table_shows_what_the_cache_does(place, program):  # noqa: F811
     assert [(row[0], *row[3:]) for row in rows] == [
         ("without", "-", "-", "-", "-"), ("first", "1", "0", "1", "0"), ("second", "1", "1", "0", "0")]
     assert "second run" in lines[4] and "in place of" in lines[4] and len(lines) == 5
+
+
+def test_a_terminal_shows_which_run_begins(place):
+    words = ("run", "--compare", "--", "echo", "of the program")
+    with WatchedTerminal(PLACES.cli, *words, columns=100, **place.environment) as terminal:
+        assert terminal.await_end() == 0
+        shown = [line for line in terminal.shown().splitlines() if "begins" in line or "of the program" in line]
+    assert [name in line for name, line in zip(("without", "first", "second"), shown[::2])] == 3 * [True]
+    assert [line.strip() for line in shown[1::2]] == 3 * ["of the program"]
 
 
 def test_json_has_the_same_figures(place, program):  # noqa: F811

@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -200,6 +201,23 @@ def test_a_daemon_that_cannot_start_names_its_reason_and_the_program_runs(home):
     assert done.stdout == b"made\n"
     assert b"no daemon was started: cccl-cached ended at its start (exit status 2)" in done.stderr
     assert b"CCCL_CACHED_JOBS" in done.stderr
+
+
+def test_a_client_without_a_daemon_says_how_to_install_one(home, directory, program):  # noqa: F811
+    """A report does not only advise to start one, and a comparison says so before the program runs."""
+    (directory / "client").symlink_to(pathlib.Path(PLACES.cli).parents[1] / "client")
+    (directory / "cli").mkdir()
+    cli = shutil.copy(PLACES.cli, directory / "cli")
+
+    def run(*words):
+        return subprocess.run([cli, "run", *words], capture_output=True, timeout=PATIENCE, stdin=subprocess.DEVNULL,
+                              env={"PATH": os.environ["PATH"], **home.environment})
+
+    reported = run("--report", "--", program(), library_of(PLACES.cuda13))
+    assert reported.returncode == 0 and b"the daemon is not installed" in reported.stderr, reported.stderr
+    compared = run("--compare", "--", "touch", directory / "started")
+    assert compared.returncode == 5 and b"the daemon is not installed" in compared.stderr, compared.stderr
+    assert not (directory / "started").exists()
 
 
 def test_a_daemon_does_not_get_the_places_of_a_surrounding_service(home, directory):

@@ -70,6 +70,13 @@ int StartWithout(const std::vector<std::string>& words) {
 /// Lets the program's output go to standard error, because standard output has the comparison.
 void RedirectOutput() { dup2(STDERR_FILENO, STDOUT_FILENO); }
 
+/// Tells a person at a terminal which run begins.
+void Announce(const char* name) {
+  if (isatty(STDERR_FILENO) == 0) return;
+  const std::string line = "cccl-cache: the run \"" + std::string(name) + "\" begins\n";
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+}
+
 /// Runs the program three times.
 class Comparing {
  public:
@@ -78,6 +85,8 @@ class Comparing {
 
   /// Returns false if the comparison has ended early. EndAsProgram() is to be called in any case.
   bool Run() {
+    // The run without the cache may take hours.
+    if (!daemon_.ok()) return Fails(daemon_.error());
     const auto before = FrameworkCaches();
     if (!RunWithout()) return false;
     const auto after = FrameworkCaches();
@@ -90,6 +99,7 @@ class Comparing {
 
  private:
   bool RunWithout() {
+    Announce("without");
     const ChildEnd end = RunAsChild(signals_, [this] {
       RedirectOutput();
       return StartWithout(common_.program);
@@ -99,6 +109,7 @@ class Comparing {
   }
 
   bool RunWith(const char* name) {
+    Announce(name);
     Expected<DaemonProcess> daemon = StartDaemon();
     if (!daemon.ok()) return Fails(daemon.error());
     if (!MayGoOn()) return false;
@@ -127,8 +138,6 @@ class Comparing {
 
   /// Starts a daemon whose cache has only the results of the earlier runs.
   Expected<DaemonProcess> StartDaemon() {
-    Expected<std::string> program = FindDaemon();
-    if (!program.ok()) return program.error();
     const std::string empty = directory_ + "/config.toml";
     std::ofstream(empty).close();
     // Results of other nodes or shelves would be hits in the first run.
@@ -137,7 +146,7 @@ class Comparing {
       unsetenv(name);
     }
     Expected<DaemonProcess> daemon = DaemonProcess::Start(
-        {.program = *std::move(program),
+        {.program = *daemon_,
          .socket = socket(),
          .log = directory_ + "/log",
          .flags = {"--state-dir", directory_ + "/state", "--config", empty},
@@ -203,6 +212,7 @@ class Comparing {
   const CommonOptions& common_;
   const VariablesFor& variables_;
   const std::string directory_;
+  const Expected<std::string> daemon_ = FindDaemon();
   const HeldSignals signals_;
   Comparison comparison_;
   std::optional<int> exit_code_;

@@ -231,10 +231,10 @@ bool PersonAgrees() {
 std::string WhyNoDaemon(const std::string& socket) {
   constexpr std::chrono::milliseconds kPatience{100};
   Expected<Client> client = Client::Open({.socket = socket, .fallback = CCCL_CACHE_FALLBACK_ERROR});
-  if (!client.ok()) return client.error().message;
+  if (!client.ok()) return AdviceHere(client.error().message);
   const Expected<std::string> info = client->Query("info", {}, kPatience);
   if (info.ok() || info.error().status != CCCL_CACHE_NO_DAEMON) return "";
-  return info.error().message;
+  return AdviceHere(info.error().message);
 }
 
 bool StartOwnDaemon(const std::string& socket, const std::string& program, bool asked_for) {

@@ -22,6 +22,7 @@
 #include "base/end_with_parent.h"
 #include "base/files/file_descriptor.h"
 #include "base/files/whole_file.h"
+#include "base/start_advice.h"
 #include "cli/daemon_answers.h"
 #include "cli/run/child.h"
 
@@ -111,7 +112,13 @@ Expected<std::string> FindDaemon() {
   }
   return Error{CCCL_CACHE_UNAVAILABLE,
                "the daemon is not installed with this program, in " + own.string() +
-                   ": install the package cccl-cached, or for Python cccl_cache_daemon"};
+                   ": install the package cccl-cached, or for Python cccl-cache[daemon]"};
+}
+
+std::string AdviceHere(const std::string& advice) {
+  if (advice.find(kStartOwn) == std::string::npos) return advice;
+  const Expected<std::string> daemon = FindDaemon();
+  return daemon.ok() ? advice : advice + "; but " + daemon.error().message;
 }
 
 Expected<DaemonProcess> DaemonProcess::Start(const DaemonStart& start) {

@@ -32,6 +32,10 @@ struct DaemonStart {
 /// in the Python package cccl_cache_daemon, or in the build tree.
 [[nodiscard]] Expected<std::string> FindDaemon();
 
+/// Returns the advice. If it says to start a daemon of one's own, and none is installed with this
+/// program, adds how to install one.
+[[nodiscard]] std::string AdviceHere(const std::string& advice);
+
 /// A daemon that is a child process. It has a session of its own, and none of this process's
 /// descriptors, stand-ins and variables of systemd. Not thread-safe.
 class DaemonProcess {

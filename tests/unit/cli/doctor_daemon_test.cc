@@ -60,8 +60,8 @@ TEST_CASE("a socket that can't be connected to fails, with the command to start 
     CHECK(Failed(JudgeSocket("/s", "--socket", error)));
   }
   CHECK(Has(JudgeSocket("/s", "--socket", ENOENT).way_out, "--socket /s"));
-  CHECK(JudgeSocket("/s", "this user's", ENOENT).way_out == cccl_cache::kStartOwn);
-  CHECK(JudgeSocket("/s", "the system's", ENOENT).way_out == cccl_cache::StartAdvice());
+  CHECK(Has(JudgeSocket("/s", "this user's", ENOENT).way_out, cccl_cache::kStartOwn));
+  CHECK(Has(JudgeSocket("/s", "the system's", ENOENT).way_out, cccl_cache::StartAdvice()));
 }
 
 TEST_CASE("the remedy for a socket without permission names the setting of its mode") {
