@@ -63,7 +63,12 @@ bool AsksToEnd(int signal) { return std::ranges::find(kEnding, signal) != kEndin
 
 int CannotStart(const std::string& program) {
   const int error = errno;
-  Complain("can't run " + program + ": " + std::strerror(error));
+  std::string why = std::strerror(error);
+  if (error == ENOENT && program.find('/') == std::string::npos) {
+    why = "it is in no directory of PATH";
+    if (access(program.c_str(), F_OK) == 0) why += "; the file here is ./" + program;
+  }
+  Complain("can't run " + program + ": " + why);
   return error == ENOENT ? kNotFound : kNotExecutable;
 }
 

@@ -672,3 +672,10 @@ def test_the_exit_code_is_the_programs(daemon):
             done = daemon.cli("run", *report, "--", program, check=False)
             assert done.returncode == code
             assert done.stderr.count(b"\n") == 1 and b"can't run" in done.stderr, done.stderr
+
+
+def test_a_file_that_is_not_in_the_path_is_named_as_the_shell_wants_it(daemon, directory):
+    (directory / "train").write_text("#!/bin/sh\n")
+    for program, told in (("train", b"./train"), ("trian", b"PATH")):
+        done = daemon.cli("run", "--", program, check=False, cwd=directory)
+        assert done.returncode == 127 and told in done.stderr, done.stderr
