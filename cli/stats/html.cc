@@ -261,11 +261,13 @@ std::string Dearest(const Statistics& stats, const HtmlContext& context) {
   Table table({"Program", "Kind", "Toolchain", "User", "Key", "When", "Compile time"}, 6);
   for (const DearCompile& each : stats.dearest) {
     constexpr size_t kShownKey = 8;
-    const double seconds = static_cast<double>(each.compile_ms) / 1000;
+    const std::string time = each.compile_ms < 1000
+                                 ? Count(each.compile_ms) + " ms"
+                                 : Duration(static_cast<double>(each.compile_ms) / 1000);
     table.Add({InHtml(each.program), InHtml(each.kind), InHtml(each.toolchain),
                InHtml(context.name_of(UserLabel(each.uid))),
                "<code>" + InHtml(each.key.substr(0, kShownKey)) + "</code>",
-               LocalTime(each.time_ms / 1000, "%a %H:%M"), Duration(seconds)});
+               LocalTime(each.time_ms / 1000, "%a %H:%M"), time});
   }
   return Section("The longest compiles",
                  "Of the last compiles of each user, since the daemon started. "

@@ -89,9 +89,12 @@ TEST_CASE("each hour has its bar, and empty hours have room between") {
 
 TEST_CASE("the longest compiles have their users' names, times and keys") {
   Statistics stats;
-  stats.dearest = {{"sort.cu", "nvrtc", "13.0 (ab)", "0123456789abcdef", 91'000, 0, 1000}};
+  stats.dearest = {{"sort.cu", "nvrtc", "13.0 (ab)", "0123456789abcdef", 91'000, 0, 1000},
+                   {"fill.cu", "nvrtc", "13.0 (ab)", "fedcba9876543210", 44, 0, 1000}};
   const std::string page = StatsHtml(stats, Context());
-  for (const char* part : {"sort.cu", "anna", "1 m 31 s", ">01234567<"}) CHECK(Has(page, part));
+  for (const char* part : {"sort.cu", "anna", "1 m 31 s", ">01234567<", "44 ms"}) {
+    CHECK(Has(page, part));
+  }
 }
 
 TEST_CASE("stats --html replaces the file, and keeps it if the daemon does not answer") {
