@@ -54,7 +54,10 @@ std::string_view HintFor(std::string_view log) {
   }
   if (!header.empty() && Says(log, "no directories in search list")) {
     return "no directory was searched for headers: ask for CUDA's and CCCL's with "
-           "append_toolchain_headers (toolchain_headers in Python), or add a directory with -I";
+           "append_toolchain_headers (toolchain_headers in Python), or add a directory with -I; if "
+           "they were asked for, the toolchain has none: beside the wheel of NVRTC install those "
+           "of "
+           "cccl-cache[cuda13] or cccl-cache[cuda12]";
   }
   if (!header.empty()) {
     return "that header is not in the source's directory, the -I directories or the toolchain's "
