@@ -11,6 +11,7 @@ import subprocess
 import pytest
 from conftest import PLACES, wait_for
 from fuse_file import FuseFile
+from watched_terminal import WatchedTerminal
 
 KERNEL = 'extern "C" __global__ void k() {}\n'
 
@@ -41,6 +42,17 @@ def test_a_change_on_a_remote_file_system_is_noticed(make_daemon, toolkit, remot
     remote.contents = b"// two\n"
     remote.since += 1
     wait_for(lambda: identity(daemon) != before, "the change's being noticed")
+
+
+def test_a_person_who_starts_a_daemon_sees_what_it_waits_for(toolkit, remote, directory):
+    remote.answering.clear()
+    with WatchedTerminal(
+            PLACES.cli, "run", "--start", "--", "true", HOME=str(directory), XDG_RUNTIME_DIR=str(directory),
+            CCCL_CACHED_TOOLCHAIN_ROOT=toolkit.root, CCCL_CACHED_TOOLCHAIN_SEARCH="roots",
+            CCCL_CACHED_IDLE_TIMEOUT="1s") as terminal:
+        terminal.await_shown("it reads the CUDA toolchains", "the progress")
+        remote.answering.set()
+        assert terminal.await_end() == 0 and "started a daemon" in terminal.shown()
 
 
 def test_builds_with_a_hanging_toolchain_are_refused_and_delay_no_others(make_daemon, toolkit, remote, directory):

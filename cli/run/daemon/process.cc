@@ -25,6 +25,7 @@
 #include "base/start_advice.h"
 #include "cli/daemon_answers.h"
 #include "cli/run/child.h"
+#include "cli/terminal/progress.h"
 
 namespace cccl_cache::cli {
 namespace {
@@ -146,6 +147,9 @@ Expected<Done> DaemonProcess::AwaitReady(std::chrono::milliseconds patience) {
   Expected<Client> client =
       Client::Open({.socket = start_.socket, .fallback = CCCL_CACHE_FALLBACK_ERROR});
   if (!client.ok()) return client.error();
+  const ProgressOfCall progress([] {
+    return std::string("the daemon starts: it reads the CUDA toolchains of this machine");
+  });
   for (;;) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
         end - std::chrono::steady_clock::now());

@@ -48,7 +48,8 @@ class DaemonProcess {
   ~DaemonProcess();
 
   /// Waits until the daemon has read its toolchains, so that it serves the first compile of a
-  /// program. Fails if the daemon has ended, or if `patience` is over.
+  /// program. At a terminal, a line says so. Fails if the daemon has ended, or if `patience` is
+  /// over.
   [[nodiscard]] Expected<Done> AwaitReady(std::chrono::milliseconds patience);
   /// Ends the daemon and waits for its end. Returns the processor time that it and its workers
   /// took.
