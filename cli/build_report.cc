@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "cli/build_options.h"
 #include "cli/terminal/command.h"
 #include "cli/terminal/files.h"
@@ -164,10 +165,10 @@ std::string SummaryOf(const BuildResult& result, const CompilePlan& plan,
   const std::string took =
       microseconds >= 1e6 ? Fixed(microseconds / 1e6, "s") : Fixed(microseconds / 1e3, "ms");
   text += " " + Painted(took, Role::kTitle, coloured);
-  if (!result.reason().empty()) text += ": " + std::string(result.reason());
+  if (!result.reason().empty()) text += ": " + Printable(result.reason());
   if (plan.summary == Summary::kDetails) {
     if (!result.key().empty()) text += "\nkey " + std::string(result.key());
-    text += "\ntoolchain " + std::string(result.toolchain_version()) + " " +
+    text += "\ntoolchain " + Printable(result.toolchain_version()) + " " +
             std::string(result.toolchain_id().substr(0, 12));
     if (const std::string request = RequestOf(result); !request.empty()) {
       text += "\nrequest " + request;

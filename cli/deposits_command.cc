@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "cli/terminal/command.h"
 #include "cli/terminal/quantities.h"
 
@@ -32,7 +33,7 @@ std::string Text(const DepositList& deposits) {
     const cccl_cache_deposit_info deposit = deposits[i];
     text.append(View(deposit.key)).append("  ").append(LocalTime(deposit.made_at, "%F %T"));
     text.append("  ").append(std::to_string(deposit.size)).append("  ");
-    text.append(View(deposit.name_space));
+    text.append(Printable(View(deposit.name_space)));
     if (deposit.is_group != 0) text.append("  group ").append(std::to_string(deposit.gid));
     text.append("\n");
   }

@@ -40,7 +40,7 @@ std::string InWords(const std::vector<TierLook>& tiers) {
     std::string finding = look.finding;
     std::ranges::replace(finding, '-', ' ');
     text += (text.empty() ? "" : ", ") + look.tier + " (" + finding;
-    if (!look.reason.empty()) text += ": " + Printable(look.reason);
+    if (!look.reason.empty()) text += ": " + look.reason;
     text += ")";
   }
   return text;
@@ -82,10 +82,10 @@ std::string Line(const Difference& difference) {
   if (!difference.name.empty()) line += " " + difference.name;
   // The name of a directory is enough. Its digest would tell the user nothing.
   const bool directory = difference.field == "directory";
-  if (directory && difference.was.empty()) return line + ": not there before\n";
-  if (directory && difference.is.empty()) return line + ": not there any more\n";
+  if (directory && difference.was.empty()) return line + ": not there before";
+  if (directory && difference.is.empty()) return line + ": not there any more";
   line += ": was " + Shown(difference.was, difference.was_lines);
-  return line + ", is " + Shown(difference.is, difference.is_lines) + "\n";
+  return line + ", is " + Shown(difference.is, difference.is_lines);
 }
 
 /// Returns whether the verdict means that an artifact was stored before and has been removed.
@@ -169,7 +169,7 @@ std::optional<Explanation> OfDeposit(Client& client, const std::string& key) {
         deposit.is_group == 0 ? "" : ", for group " + std::to_string(deposit.gid);
     explanation = Explanation{.verdict = "deposit",
                               .reason = "it is yours" + group + ", of the namespace " +
-                                        Printable(View(deposit.name_space)) + ", made at " +
+                                        std::string(View(deposit.name_space)) + ", made at " +
                                         LocalTime(deposit.made_at, "%F %T")};
   }
   return explanation;
@@ -195,22 +195,23 @@ int Run(const std::string& key, const CommonOptions& common) {
 std::string InWords(const Explanation& explanation) {
   const auto& [verdict, tier, reason, since_ms, nearest, differences, more, tiers] = explanation;
   const bool back = IsDropped(verdict) && !tier.empty();
-  std::string text =
+  const std::string again =
       back ? "a hit now: the artifact lies in the tier " + tier + " again; before " : "";
-  text += Sentence(explanation) + "\n";
-  for (const Difference& difference : differences) text += Line(difference);
-  if (more > 0) text += "  and " + std::to_string(more) + " more\n";
+  std::string text;
+  const auto add = [&text](const std::string& line) { text += Printable(line) + "\n"; };
+  add(again + Sentence(explanation));
+  for (const Difference& difference : differences) add(Line(difference));
+  if (more > 0) add("  and " + std::to_string(more) + " more");
   // The sentences for these verdicts already contain the reason.
   const bool told =
       verdict == "uncacheable" || verdict == "failed" || verdict == "deposit" || reason.empty();
-  if (!told) text += reason + "\n";
+  if (!told) add(reason);
   if (!nearest.key.empty()) {
-    text +=
-        "nearest: " + nearest.key + ", " + nearest.outcome + " at " + Local(nearest.time_ms) + "\n";
+    add("nearest: " + nearest.key + ", " + nearest.outcome + " at " + Local(nearest.time_ms));
   }
-  if (!tier.empty() && verdict != "hit" && !back) text += "now in the tier " + tier + "\n";
+  if (!tier.empty() && verdict != "hit" && !back) add("now in the tier " + tier);
   const std::string asked = InWords(tiers);
-  if (!asked.empty()) text += "asked: " + asked + "\n";
+  if (!asked.empty()) add("asked: " + asked);
   return text;
 }
 

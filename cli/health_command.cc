@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "cli/daemon_answers.h"
 #include "cli/terminal/command.h"
 #include "cli/terminal/quantities.h"
@@ -47,11 +48,10 @@ std::string Status(const Health& health) { return health.serving ? "serving" : "
 std::string Text(const Health& health, bool coloured) {
   const std::string status =
       Painted(Status(health), health.serving ? Role::kGood : Role::kBad, coloured);
-  std::string text =
-      "cccl-cached " + health.daemon.version + " at " + health.socket + ": " + status + "\n";
-  if (!health.daemon.problem.empty())
-    text += Painted(health.daemon.problem, Role::kWarning, coloured) + "\n";
-  return text;
+  const std::string text = "cccl-cached " + Printable(health.daemon.version) + " at " +
+                           health.socket + ": " + status + "\n";
+  const std::string problem = Printable(health.daemon.problem);
+  return problem.empty() ? text : text + Painted(problem, Role::kWarning, coloured) + "\n";
 }
 
 std::string Json(const Health& health) {
@@ -108,8 +108,9 @@ void AddHealthCommand(CLI::App* app, const CommonOptions& common, int* exit_code
   command->add_flag("--ready", options->ready, "Exit with 1 if the daemon has a problem");
   command
       ->add_option("--wait", options->wait,
-                   "Wait so long for a daemon that serves, and with --ready has no problem")
-      ->type_name("TIME");
+                   "Wait at most this long (50ms, 2s, 1m) for a daemon that serves, and with "
+                   "--ready for one without a problem")
+      ->type_name("DURATION");
   command->footer(
       "Exit codes: 0 it serves, 1 it has a problem and --ready is given, 2 usage, 3 no daemon, 5 "
       "any other error.\n"

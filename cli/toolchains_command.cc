@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "cli/daemon_answers.h"
 #include "cli/driver.h"
 #include "cli/terminal/command.h"
@@ -22,17 +23,17 @@ std::string Text(const ToolchainList& list) {
   constexpr size_t kShownId = 12;
   std::string text = list.toolchains.empty() ? "no toolchain\n" : "";
   for (const Toolchain& each : list.toolchains) {
-    text += (each.selected_by_default ? "* " : "  ") + each.version + "  " +
-            each.id.substr(0, kShownId) + "  " + each.root + "  (";
+    std::string line = (each.selected_by_default ? "* " : "  ") + each.version + "  " +
+                       each.id.substr(0, kShownId) + "  " + each.root + "  (";
     for (const ToolchainComponent& part : each.components) {
-      text += (&part == &each.components.front() ? "" : ", ") + part.name + " " + part.version;
+      line += (&part == &each.components.front() ? "" : ", ") + part.name + " " + part.version;
     }
-    text += ")\n";
+    text += Printable(line) + ")\n";
     if (each.architectures.empty()) continue;
-    text += "    --arch " + Joined(each.architectures, ", ") + "\n";
+    text += Printable("    --arch " + Joined(each.architectures, ", ")) + "\n";
   }
   for (const auto& [root, reason] : list.rejected) {
-    text += "not used: " + root + ": " + reason + "\n";
+    text += Printable("not used: " + root + ": " + reason) + "\n";
   }
   return text;
 }

@@ -253,7 +253,7 @@ std::vector<RunCounts> RunReport::Read(const Advisor& advisor) const {
   for (auto& [name, counts] : processes) {
     if (counts.refusal.empty() && !counts.unknown_library.empty()) {
       std::string& text = told[counts.unknown_library];
-      if (text.empty()) text = advisor.unknown_library(counts.unknown_library);
+      if (text.empty()) text = Printable(advisor.unknown_library(counts.unknown_library));
       counts.refusal = text;
     }
     const auto run = processes.lower_bound({counts.step_of, 0});

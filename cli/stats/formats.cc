@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "cli/stats/rows.h"
 #include "cli/terminal/command.h"
 #include "cli/terminal/quantities.h"
@@ -106,11 +107,14 @@ std::string Line(std::string name, const std::string& value) {
 }
 
 std::string NamespaceTable(const Statistics& stats) {
-  const auto rows = NamespaceRows(stats);
+  auto rows = NamespaceRows(stats);
   if (rows.empty()) return "no deposits were asked for since the daemon started\n";
   std::string_view head = "namespace";
   size_t width = head.size();
-  for (const auto& [name, row] : rows) width = std::max(width, name.size());
+  for (auto& [name, row] : rows) {
+    name = Printable(name);
+    width = std::max(width, name.size());
+  }
   std::string text = std::string(head) + std::string(width - head.size(), ' ') +
                      Columns({"hits", "joined", "made", "read", "written", "saved"});
   for (const auto& [name, row] : rows) {
@@ -149,7 +153,7 @@ std::string StatsPrometheus(const Statistics& stats, bool by_user) {
 }
 
 std::string StatsText(const Statistics& stats) {
-  std::string text = Line("version", stats.version);
+  std::string text = Line("version", Printable(stats.version));
   for (const Statistic& each : Grouped(stats.statistics)) {
     if (!each.labels.empty() || FamilyOf(each, /*openmetrics=*/true).second == "histogram")
       continue;
@@ -191,7 +195,7 @@ std::string StatsSummary(const Statistics& stats, std::string_view socket, std::
       oversized == 0 ? "" : ", " + Count(oversized) + " too large to keep";
   const double waiting = stats.Sum("waiting_for_memory");
   const std::string for_memory = waiting == 0 ? "" : " (" + Count(waiting) + " wait for memory)";
-  return "cccl-cached " + stats.version + " at " + std::string(socket) + ", up " +
+  return "cccl-cached " + Printable(stats.version) + " at " + std::string(socket) + ", up " +
          Duration(stats.Sum("uptime_seconds")) + "\n" + "Builds    " + count("builds_total") +
          ": " + Many(stats.Sum("hits_total"), "hit") + " (memory " + count("hits_total", "memory") +
          ", disk " + count("hits_total", "disk") + shared + "), " + count("joins_total") +
@@ -205,7 +209,7 @@ std::string StatsSummary(const Statistics& stats, std::string_view socket, std::
          Bytes(stats.Sum("deposit_bytes")) + "\n" + remote + "Now       " + count("in_flight") +
          " compiling" + for_memory + ", " + count("queued") + " queued, " +
          Many(stats.Sum("clients"), "connection") + "\n" + "Problem   " +
-         (problem.empty() ? "none" : Painted(problem, Role::kBad, coloured)) +
+         (problem.empty() ? "none" : Painted(Printable(problem), Role::kBad, coloured)) +
          "   (-v: all counters)\n";
 }
 
@@ -219,11 +223,11 @@ std::string StatsTable(const Statistics& stats, std::string_view by, const NameO
     return detailed ? "no builds since the daemon started\n"
                     : "this daemon is older and counts only in all: see stats\n";
   }
-  if (by == "user") {
-    for (auto& [user, row] : rows) user = name_of(user);
-  }
   size_t width = by.size();
-  for (const auto& [key, row] : rows) width = std::max(width, key.size());
+  for (auto& [key, row] : rows) {
+    key = Printable(by == "user" ? name_of(key) : key);
+    width = std::max(width, key.size());
+  }
   const bool unknown = Total(rows, &Row::saved_unknown) > 0;
   const bool deposits = Total(rows, &Row::deposit_hits) + Total(rows, &Row::deposits_made) > 0;
   std::vector<std::string> heads = {"builds", "hits",   "joined",    "compiled",

@@ -150,8 +150,8 @@ TEST_CASE("the summary of a build is one line with its outcome and time, or more
   CHECK(scene.Tell().errors == "built 0.7 ms\n");
   scene.time = std::chrono::milliseconds(2630);
   Library().result.outcome = CCCL_CACHE_UNCACHEABLE;
-  Library().result.reason = "the source has __TIME__";
-  CHECK(scene.Tell().errors == "uncacheable 2.6 s: the source has __TIME__\n");
+  Library().result.reason = "the source has\x1b[2J __TIME__";
+  CHECK(scene.Tell().errors == "uncacheable 2.6 s: the source has?[2J __TIME__\n");
   scene.plan.summary = Summary::kDetails;
   CHECK(Has(scene.Tell().errors, "\ntoolchain "));
 }

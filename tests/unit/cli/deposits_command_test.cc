@@ -31,6 +31,12 @@ TEST_CASE("deposits list has a line for each deposit, with its group if it has o
   CHECK(Has(text, "  6  org.example.b  group 7\n"));
 }
 
+TEST_CASE("a namespace can't change how the terminal shows the deposits list") {
+  const Scene scene;
+  Library().deposits = {{kA, "\x1b[2J", std::nullopt, 5}};
+  CHECK(Has(RunCommand({"deposits", "list"}).output, "  5  ?[2J\n"));
+}
+
 TEST_CASE("an empty deposits list is a sentence, and in JSON an empty list") {
   const FreshLibrary fresh;
   CHECK(RunCommand({"deposits", "list"}).output == "no deposits\n");

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: the cccl-cached authors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <set>
 
@@ -110,6 +111,15 @@ TEST_CASE("differences are lines; digests are shortened, and a missing value is 
   CHECK(Has(text, ": was " + std::string(64, 'x') + ", is absent\n"));  // no digest
   CHECK(Has(text, "  and 3 more\n"));
   CHECK(Has(Told(answer, {.json = true}).output, "\"more_differences\": 3"));
+}
+
+TEST_CASE("an explanation can't change how the terminal shows other lines") {
+  Explanation answer{.verdict = "failed", .reason = "\x1b[2J"};
+  answer.differences = {{"option", "\n", "\x1b[1m", ""}};
+  answer.tiers = {{"remote", "not-connected", "\x1b[3m"}};
+  const std::string text = Told(answer).output;
+  CHECK_FALSE(Has(text, "\x1b"));
+  CHECK(std::ranges::count(text, '\n') == 3);
 }
 
 TEST_CASE("an added or removed directory is reported by its name") {

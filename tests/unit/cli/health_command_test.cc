@@ -50,6 +50,12 @@ TEST_CASE("health shows a problem, but fails only with --ready") {
   CHECK(Scene::Ready() == 1);
 }
 
+TEST_CASE("a daemon's problem can't change how the terminal shows other lines") {
+  const Scene scene;
+  Library().problem = "full\x1b[2J";
+  CHECK(Scene::Health().output == "cccl-cached 1.2.3 at /s: serving\nfull?[2J\n");
+}
+
 TEST_CASE("a daemon that does not serve is not ready") {
   const Scene scene;
   Library().serving = false;

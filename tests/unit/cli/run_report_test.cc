@@ -42,14 +42,18 @@ TEST_CASE("a process that got the pid of a step is counted apart from the step")
   CHECK(told["processes"].size() == 3);
 }
 
-TEST_CASE("the name of a program can't change how the terminal shows the report") {
+TEST_CASE("texts of a program and of the daemon can't change how the terminal shows the report") {
   const auto report = RunReport::Make();
   REQUIRE(report.ok());
   interpose::ProcessCounts counts;
-  counts.calls = counts.hits = 1;
+  counts.calls = 1;
   std::strcpy(counts.program, "a\x1b[2J");
+  std::strcpy(counts.unknown_library, "/libnvrtc.so.13");
   WriteFile(*report, "run", counts);
-  CHECK(report->Text(true, {}, false).find("a?[2J") != std::string::npos);
+  const Advisor advisor{.unknown_library = [](const std::string& /*path*/) { return "b\x1b[2J"; }};
+  const std::string text = report->Text(true, advisor, false);
+  CHECK(text.find("a?[2J") != std::string::npos);
+  CHECK(text.find("b?[2J") != std::string::npos);
 }
 
 }  // namespace

@@ -127,6 +127,19 @@ TEST_CASE("stats --by namespace shows a row for each namespace, most deposits fi
   CHECK(Has(RunCommand({"stats", "--by", "namespace"}).output, "no deposits"));
 }
 
+TEST_CASE("texts of a daemon can't change how the terminal shows its statistics") {
+  const FreshLibrary fresh;
+  Library().problem = "full\x1b[2J";
+  Library().statistics = {
+      {"deposits_by_namespace_total", "", 1, false, "namespace=\"\x1b[1m\",outcome=\"hit\""},
+      {"builds_by_toolchain_total", "", 1, false, "toolchain=\"\x1b[1m\",outcome=\"hit\""}};
+  CHECK(Has(RunCommand({"stats"}).output, "Problem   full?[2J "));
+  CHECK(Has(RunCommand({"stats", "-v"}).output, "?[1m"));
+  for (const char* by : {"namespace", "toolchain"}) {
+    CHECK(Has(RunCommand({"stats", "--by", by}).output, "\n?[1m "));
+  }
+}
+
 TEST_CASE("stats prints the daemon's error") {
   const FreshLibrary fresh;
   Library().failures = {{"stats", CCCL_CACHE_DENIED}};

@@ -40,6 +40,16 @@ TEST_CASE("toolchains marks the default, and lists architectures and rejected to
         "not used: /opt/cuda: others can write it\n");
 }
 
+TEST_CASE("paths of a daemon can't change how the terminal shows other lines") {
+  const Scene scene;
+  Library().toolchains = {{std::string(64, 'a'), "13.0", true, {{"nvrtc", "\x1b[2J"}}, {"\x1b"}}};
+  Library().rejected = {{"/opt/\x1b[2J\n", "others can write it"}};
+  CHECK(RunCommand({"toolchains"}).output ==
+        "* 13.0  aaaaaaaaaaaa  /cuda  (nvrtc ?[2J)\n"
+        "    --arch ?\n"
+        "not used: /opt/?[2J?: others can write it\n");
+}
+
 TEST_CASE("without a toolchain the command says so and lists the rejected toolchains") {
   const Scene scene;
   Library().toolchains.clear();
