@@ -65,15 +65,20 @@ Cells HeadsOfColumns() {
   return heads;
 }
 
+// The kind of a deposit is the namespace, which names the program that makes it.
+bool IsDeposit(const Flight& flight) { return flight.state == "leased"; }
+std::string ProgramOf(const Flight& flight) {
+  return IsDeposit(flight) ? flight.kind : flight.program;
+}
+std::string KindOf(const Flight& flight) { return IsDeposit(flight) ? "deposit" : flight.kind; }
+
 Cells CellsOf(const Flight& flight, const NameOfUser& name_of) {
-  // The kind of a deposit is the namespace, which names the program that makes it.
-  const bool deposit = flight.state == "leased";
   return {flight.state,
           TimeOf(flight),
           std::to_string(flight.waiters),
           name_of(UserLabel(flight.uid)),
-          deposit ? flight.kind : flight.program,
-          deposit ? "deposit" : flight.kind,
+          ProgramOf(flight),
+          KindOf(flight),
           flight.key.substr(0, kShownKey),
           ShortDuration(flight.age_ms),
           flight.toolchain};
@@ -398,8 +403,8 @@ std::vector<Flight> Chosen(const View& view) {
   if (order == Order::kTime) std::ranges::stable_sort(flights, std::greater{}, &Flight::running_ms);
   if (order == Order::kWaiters) std::ranges::stable_sort(flights, std::greater{}, &Flight::waiters);
   if (order == Order::kUser) std::ranges::stable_sort(flights, {}, &Flight::uid);
-  if (order == Order::kProgram) std::ranges::stable_sort(flights, {}, &Flight::program);
-  if (order == Order::kKind) std::ranges::stable_sort(flights, {}, &Flight::kind);
+  if (order == Order::kProgram) std::ranges::stable_sort(flights, {}, ProgramOf);
+  if (order == Order::kKind) std::ranges::stable_sort(flights, {}, KindOf);
   return flights;
 }
 

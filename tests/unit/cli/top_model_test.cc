@@ -171,10 +171,16 @@ TEST_CASE("a user's name is shown in place of the number, also in queues, compil
   CHECK(Has(text, "anna     nvrtc  an error"));
 }
 
-TEST_CASE("a deposit is shown with the program that makes it") {
-  View view = ViewOf({{.key = "aaaaaaaa", .kind = "triton", .state = "leased", .waiters = 1}});
+TEST_CASE("a deposit is shown with the program that makes it, and sorted as it is shown") {
+  View view = ViewOf({{.key = "aaaaaaaa", .kind = "triton", .state = "leased", .waiters = 1},
+                      Running("bbbbbbbb", 1)});
+  view.sample->activity.flights[1].program = "reduce.cu";
   CHECK(Has(Text(view), "triton"));
   CHECK(Has(Text(view), " deposit "));
+  view.order = Order::kProgram;
+  CHECK(Chosen(view)[0].key == "bbbbbbbb");
+  view.order = Order::kKind;
+  CHECK(Chosen(view)[0].key == "aaaaaaaa");
 }
 
 TEST_CASE("a wide screen has more room for the program and shows the toolchain") {
