@@ -257,7 +257,9 @@ Expected<Variables> RunEnvironment(How how, std::optional<std::chrono::milliseco
   }
   if (wait) variables.emplace_back(interpose::kWaitVariable, std::to_string(wait->count()));
   if (!socket.empty()) {
-    variables.emplace_back("CCCL_CACHE_SOCKET", fs::absolute(socket).string());
+    std::error_code unknown;  // of a working directory that was removed
+    const fs::path whole = fs::absolute(socket, unknown);
+    variables.emplace_back("CCCL_CACHE_SOCKET", unknown ? socket : whole.string());
   }
   return variables;
 }

@@ -271,6 +271,7 @@ def test_a_program_does_not_outlive_a_run_with_a_report(directory, end):
     script = ("trap '' HUP; " if end == "it is killed" else "") + "echo $$; exec sleep 600"
     leader, terminal = pty.fork()
     if leader == 0:
+        os.environ["TMPDIR"] = str(directory)  # if it is killed, the report's directory stays
         os.execv(PLACES.cli, [PLACES.cli, "--socket", str(directory / "nothing"), "run", "--report", "--", "sh", "-c", script])
     with open(terminal, "rb", buffering=0) as screen:
         program = os.pidfd_open(int(screen.readline()))
@@ -663,6 +664,12 @@ def test_closed_standard_descriptors_stay_closed_for_the_program(daemon, report)
     run = (PLACES.cli, "--socket", daemon.socket, "run", *report, "--")
     program = ("sh", "-c", "[ ! -e /proc/$$/fd/0 ] && [ ! -e /proc/$$/fd/1 ]")
     assert subprocess.run(["sh", "-c", 'exec "$@" <&- >&-', "sh", *run, *program]).returncode == 0
+
+
+def test_a_relative_path_of_the_socket_in_a_removed_directory_stops_no_program(directory):
+    leave = f'cd {directory} && mkdir left && cd left && rmdir ../left && exec "$@"'
+    done = run_cli("run", "--socket", "socket", "--", "echo", "made", behind=("sh", "-euc", leave, "sh"))
+    assert done.stdout == b"made\n"
 
 
 def test_the_exit_code_is_the_programs(daemon):
