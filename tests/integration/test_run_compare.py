@@ -13,7 +13,8 @@ import sys
 
 import described_json
 import pytest
-from conftest import PATIENCE, PLACES, run_cli
+from conftest import PATIENCE, PLACES, run_cli, wait_for
+from silent_daemon import cli_with_silent_daemon
 from test_run import alone, library_of, program  # noqa: F401
 from watched_terminal import WatchedTerminal
 
@@ -37,8 +38,8 @@ class Place:
         assert not any(self.temporary.iterdir())
         return done
 
-    def start(self, *words, **keywords):
-        return subprocess.Popen([PLACES.cli, "run", "--compare", "--", *map(str, words)], stdin=subprocess.DEVNULL,
+    def start(self, *words, cli=PLACES.cli, **keywords):
+        return subprocess.Popen([cli, "run", "--compare", "--", *map(str, words)], stdin=subprocess.DEVNULL,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, **keywords,
                                 env={"PATH": os.environ["PATH"], **self.environment})
 
@@ -153,6 +154,15 @@ def test_no_daemon_stays_if_a_comparison_is_ended(place, by):
             os.close(process)
         assert running.stdout.read() == b""
     assert by == signal.SIGKILL or not any(place.temporary.iterdir())
+
+
+def test_an_interrupt_ends_a_comparison_whose_daemon_does_not_answer(place, directory):
+    with place.start("true", cli=cli_with_silent_daemon(directory / "installed")) as running:
+        wait_for(lambda: list(place.temporary.glob("*/socket")), "the daemon's socket")
+        running.send_signal(signal.SIGINT)
+        assert running.wait(PATIENCE) == -signal.SIGINT
+        assert running.communicate()[0] == b""
+    assert not any(place.temporary.iterdir())
 
 
 def test_compare_refuses_a_report_and_a_daemon_of_others(place):

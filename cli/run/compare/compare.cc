@@ -111,8 +111,8 @@ class Comparing {
   bool RunWith(const char* name) {
     Announce(name);
     Expected<DaemonProcess> daemon = StartDaemon();
-    if (!daemon.ok()) return Fails(daemon.error());
     if (!MayGoOn()) return false;
+    if (!daemon.ok()) return Fails(daemon.error());
     auto set = variables_(socket());
     if (const int* failed = std::get_if<int>(&set)) return EndsWith(*failed);
     Expected<RunReport> report = RunReport::Make();
@@ -153,9 +153,9 @@ class Comparing {
          .defaults = {{"CCCL_CACHED_TOOLCHAIN_ROOT", PythonEnvironmentOf(common_.program[0])}},
          .bound = true});
     if (!daemon.ok()) return daemon;
-    if (const Expected<Done> ready = daemon->AwaitReady(kStartPatience); !ready.ok()) {
-      return ready.error();
-    }
+    const Expected<Done> ready =
+        daemon->AwaitReady(kStartPatience, [this] { return signals_.EndRequest() != 0; });
+    if (!ready.ok()) return ready.error();
     return daemon;
   }
 

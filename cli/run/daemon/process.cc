@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -141,8 +142,10 @@ Expected<DaemonProcess> DaemonProcess::Start(const DaemonStart& start) {
   return DaemonProcess(child, start);
 }
 
-Expected<Done> DaemonProcess::AwaitReady(std::chrono::milliseconds patience) {
+Expected<Done> DaemonProcess::AwaitReady(std::chrono::milliseconds patience,
+                                         const std::function<bool()>& stopped) {
   constexpr std::chrono::milliseconds kBetween{20};
+  constexpr std::chrono::milliseconds kOneAnswer{500};
   const auto end = std::chrono::steady_clock::now() + patience;
   Expected<Client> client =
       Client::Open({.socket = start_.socket, .fallback = CCCL_CACHE_FALLBACK_ERROR});
@@ -153,11 +156,11 @@ Expected<Done> DaemonProcess::AwaitReady(std::chrono::milliseconds patience) {
   for (;;) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
         end - std::chrono::steady_clock::now());
-    if (left.count() <= 0) {
+    if (left.count() <= 0 || stopped()) {
       return Error{CCCL_CACHE_DEADLINE, "cccl-cached does not answer yet; its log: " + start_.log};
     }
     // The answer waits until the daemon has searched for toolchains.
-    const Expected<ToolchainList> answer = AskToolchains(*client, 0, left);
+    const Expected<ToolchainList> answer = AskToolchains(*client, 0, std::min(left, kOneAnswer));
     if (answer.ok()) return Done{};
     int status = 0;
     if (waitpid(pid_, &status, WNOHANG) == pid_) {

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,9 +49,11 @@ class DaemonProcess {
   ~DaemonProcess();
 
   /// Waits until the daemon has read its toolchains, so that it serves the first compile of a
-  /// program. At a terminal, a line says so. Fails if the daemon has ended, or if `patience` is
-  /// over.
-  [[nodiscard]] Expected<Done> AwaitReady(std::chrono::milliseconds patience);
+  /// program. At a terminal, a line says so. Fails if the daemon has ended, if `patience` is over,
+  /// or soon after `stopped` returns true.
+  [[nodiscard]] Expected<Done> AwaitReady(
+      std::chrono::milliseconds patience,
+      const std::function<bool()>& stopped = [] { return false; });
   /// Ends the daemon and waits for its end. Returns the processor time that it and its workers
   /// took.
   std::chrono::microseconds Stop();
