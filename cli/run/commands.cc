@@ -71,9 +71,7 @@ int Start(const std::vector<std::string>& words, const Variables& variables) {
 void TellIfNoDaemon(const CommonOptions& common) {
   if (isatty(STDERR_FILENO) == 0) return;
   const std::string why = WhyNoDaemon(common.socket);
-  if (why.empty()) return;
-  const std::string line = "cccl-cache: not cached: " + why + "\n";
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+  if (!why.empty()) PrintNotice("not cached: " + why);
 }
 
 /// Runs the program, and then prints a report on its compiles, if it was started. Returns its

@@ -16,6 +16,7 @@ import sys
 
 import pytest
 from conftest import PATIENCE, PLACES, run_cli
+from silent_daemon import cli_with_silent_daemon, end_silent_daemon
 from test_run import alone, library_of, program  # noqa: F401
 from test_run_tools import OWN_MOUNTS
 from watched_terminal import WatchedTerminal
@@ -218,6 +219,41 @@ def test_a_client_without_a_daemon_says_how_to_install_one(home, directory, prog
     compared = run("--compare", "--", "touch", directory / "started")
     assert compared.returncode == 5 and b"the daemon is not installed" in compared.stderr, compared.stderr
     assert not (directory / "started").exists()
+
+
+def test_a_daemon_that_does_not_answer_in_time_is_started_all_the_same(home, directory):
+    """The clock of `run` is fast."""
+    home.environment.update({"LD_PRELOAD": "/usr/$LIB/faketime/libfaketime.so.1", "FAKETIME": "+0 x60"})
+    cli = cli_with_silent_daemon(directory / "installed")
+    done = subprocess.run([cli, "run", "--start", "--", "echo", "made"], capture_output=True, timeout=PATIENCE,
+                          env={"PATH": os.environ["PATH"], **home.environment})
+    end_silent_daemon(home.path / "cccl-cached/socket")
+    assert done.stdout == b"made\n" and done.stderr.startswith(STARTED) and done.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("configured", [False, True])
+def test_a_daemon_searches_the_python_environment_of_the_program_unless_it_is_configured(home, directory, configured):
+    environment = directory / "environment"
+    (environment / "bin").mkdir(parents=True)
+    (environment / "pyvenv.cfg").touch()
+    (environment / "bin/program").symlink_to("/bin/true")
+    del home.environment["CCCL_CACHED_TOOLCHAIN_ROOT"]
+    if configured:
+        (directory / "config.toml").touch()
+        home.environment["CCCL_CACHED_CONFIG"] = str(directory / "config.toml")
+    home.run("--start", "--", environment / "bin/program")
+    variables = pathlib.Path("/proc", (home.state / "lock").read_text().split()[0], "environ").read_bytes()
+    assert (f"CCCL_CACHED_TOOLCHAIN_ROOT={environment}\0".encode() in variables) != configured
+
+
+def test_root_s_daemon_has_no_socket_for_containers(home, directory):
+    """The settings that root's daemon reads are those of the machine's, which has one."""
+    socket_for_containers = directory / "containers/socket"
+    socket_for_containers.parent.mkdir()
+    (directory / "config.toml").write_text(f'container_socket = ["{socket_for_containers}"]')
+    home.environment["CCCL_CACHED_CONFIG"] = str(directory / "config.toml")
+    assert home.run("--start", "--", "true").stderr.startswith(STARTED)
+    assert socket_for_containers.exists() == (os.geteuid() != 0)
 
 
 def test_a_daemon_does_not_get_the_places_of_a_surrounding_service(home, directory):

@@ -51,11 +51,6 @@ std::string UserConfigDirectory() {
   return UserDirectory(Variable("XDG_CONFIG_HOME"), Variable("HOME"), "/.config");
 }
 
-void Say(const std::string& text) {
-  const std::string line = "cccl-cache: " + Printable(text) + "\n";
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
-}
-
 Error Refusal(std::string why) { return Error{CCCL_CACHE_UNAVAILABLE, std::move(why)}; }
 
 /// Returns why other users could replace a part of the path of a directory, which may be missing.
@@ -109,11 +104,16 @@ Expected<DaemonStart> PlanOwnDaemon(const std::string& named_socket, const std::
   const std::string environment = PythonEnvironmentOf(program);
   const std::string configuration =
       (geteuid() == 0 ? "/etc" : UserConfigDirectory()) + "/cccl-cached/config.toml";
-  if (!environment.empty() && access(configuration.c_str(), F_OK) != 0) {
+  const bool configured =
+      !Variable("CCCL_CACHED_CONFIG").empty() || access(configuration.c_str(), F_OK) == 0;
+  if (!environment.empty() && !configured) {
     start.defaults.emplace_back("CCCL_CACHED_TOOLCHAIN_ROOT", environment);
   }
-  // By default root's daemon is that of the machine, with other directories.
-  if (geteuid() == 0) start.flags = {"--state-dir", state};
+  // By default root's daemon is that of the machine, with other directories and for containers too.
+  if (geteuid() == 0) {
+    start.flags = {"--state-dir", state};
+    start.defaults.emplace_back("CCCL_CACHED_CONTAINER_SOCKET", "");
+  }
   return start;
 }
 
@@ -130,7 +130,9 @@ std::string StartDetached(const DaemonStart& start) {
     signal(SIGCHLD, SIG_DFL);  // if it were ignored, the daemon's end could not be seen
     Expected<DaemonProcess> daemon = DaemonProcess::Start(start);
     const Expected<Done> ready = daemon.ok() ? daemon->AwaitReady(kOwnPatience) : daemon.error();
-    if (!ready.ok()) (void)WriteAll(tell.get(), ready.error().message);
+    // A daemon that still reads its toolchains is started, and serves later compiles.
+    const bool failed = !ready.ok() && ready.error().status != CCCL_CACHE_DEADLINE;
+    if (failed) (void)WriteAll(tell.get(), ready.error().message);
     _exit(EXIT_SUCCESS);
   }
   tell.Close();
@@ -221,12 +223,17 @@ bool PersonAgrees() {
   if (!yes && (!answer || (*answer != "n" && *answer != "no"))) return false;
   if (directory.empty()) return yes;
   answers.Put(kAnswer, yes ? "yes\n" : "no\n");
-  Say("delete " + directory + "/" + kAnswer + " to be asked again" +
-      (yes ? "; in scripts, say run --start" : "; run --start starts one"));
+  PrintNotice("delete " + directory + "/" + kAnswer + " to be asked again" +
+              (yes ? "; in scripts, say run --start" : "; run --start starts one"));
   return yes;
 }
 
 }  // namespace
+
+void PrintNotice(const std::string& text) {
+  const std::string line = "cccl-cache: " + Printable(text) + "\n";
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+}
 
 std::string WhyNoDaemon(const std::string& socket) {
   constexpr std::chrono::milliseconds kPatience{100};
@@ -245,11 +252,11 @@ bool StartOwnDaemon(const std::string& socket, const std::string& program, bool 
   if (!asked_for && (!plan.ok() || !PersonAgrees())) return false;
   const Expected<std::string> log = plan.ok() ? StartOnce(*plan) : plan.error();
   if (!log.ok()) {
-    Say("not cached: no daemon was started: " + log.error().message);
+    PrintNotice("not cached: no daemon was started: " + log.error().message);
   } else if (!log->empty()) {
     const bool usual = Variable(kIdleVariable).empty();
-    Say(std::string("started a daemon") + (usual ? ", which ends after an hour without use" : "") +
-        "; its log: " + *log);
+    PrintNotice(std::string("started a daemon") +
+                (usual ? ", which ends after an hour without use" : "") + "; its log: " + *log);
   }
   return true;
 }
