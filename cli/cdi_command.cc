@@ -103,6 +103,9 @@ Expected<fs::path> SocketForContainers(const std::string& named) {
                  "--container-socket");
   }
   if (!directory.refusal.empty()) return Unfit(directory.refusal);
+  if (fs::is_directory(path, error)) {
+    return Unfit(path.string() + " is a directory: name the socket in it");
+  }
   const fs::path socket = fs::path(directory.path) / path.filename();
   if (const std::string beside = FileBeside(socket); !beside.empty()) {
     return Unfit("each container with the device would see " + beside +

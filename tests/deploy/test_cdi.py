@@ -175,6 +175,12 @@ def test_no_device_is_made_for_the_nodes_own_socket_by_any_name(directory):
         assert (done.returncode, done.stdout) == (5, b"") and b"the node's own socket" in done.stderr
 
 
+def test_no_device_is_made_of_a_directory_without_the_name_of_a_socket(socket, specification):
+    for place in socket.parent, f"{socket.parent}/":
+        done = run_cli("cdi", "--container-socket", place, check=False)
+        assert (done.returncode, done.stdout) == (5, b"") and b"name the socket in it" in done.stderr
+
+
 def test_no_device_is_made_of_a_directory_that_other_users_can_replace(directory):
     for change in (lambda place: os.chown(place, 12345, -1), lambda place: place.chmod(0o777)):
         place = pathlib.Path(tempfile.mkdtemp(dir=directory))
