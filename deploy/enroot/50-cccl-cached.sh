@@ -13,8 +13,10 @@ set -uo pipefail
 specification=/run/cdi/cccl-cached.json
 [[ -r $specification ]] || exit 0
 
+# enroot-mount reads lines as those of fstab, where blanks of a path are \040.
 mounts=$(jq -r '.containerEdits.mounts[] |
-  "\(.hostPath) \(.containerPath) none x-create=dir,bind,ro,nosuid,nodev,private"' "$specification") || exit 0
+  (.hostPath | gsub("\\\\"; "\\134") | gsub(" "; "\\040")) +
+  " \(.containerPath) none x-create=dir,bind,ro,nosuid,nodev,private"' "$specification") || exit 0
 enroot-mount --root "$ENROOT_ROOTFS" - <<<"$mounts" || exit 0
 
 # The image's own settings of the loader stay.

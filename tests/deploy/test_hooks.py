@@ -4,6 +4,7 @@
 
 import json
 import os
+import re
 import subprocess
 
 import pytest
@@ -18,7 +19,7 @@ FAKE_MOUNT = '#!/bin/sh\n[ "$1" = --root ] && [ "$3" = - ] || exit 1\necho "$2" 
 @pytest.fixture
 def specification(directory):
     """Writes the specification to a file, and returns it."""
-    socket = directory / "containers/socket"
+    socket = directory / r"with a \040 blank/socket"
     socket.parent.mkdir()
     run_cli("cdi", "--container-socket", socket, "--output", directory / "cdi.json")
     return json.loads((directory / "cdi.json").read_text())
@@ -68,7 +69,10 @@ def test_enroot_gives_a_container_the_mounts_and_variables_of_the_device(hooked,
     environment, mounted = hooked(image)
     assert environment == image + "".join(each + "\n" for each in variables(specification, device))
     options = "none x-create=dir,bind,ro,nosuid,nodev,private"
-    assert mounted.splitlines() == ["/the/root", *(f"{source} {target} {options}" for source, target in mounts(specification))]
+    root, *lines = mounted.splitlines()
+    assert root == "/the/root"
+    assert [re.fullmatch(rf"(\S+) (\S+) {options}", line).groups() for line in lines] == [
+        (source.replace("\\", r"\134").replace(" ", r"\040"), target) for source, target in mounts(specification)]
 
 
 def test_enroot_starts_containers_as_before_on_a_node_without_the_device(hooked):
