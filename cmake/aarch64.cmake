@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the cccl-cached authors
 # SPDX-License-Identifier: Apache-2.0
-# Builds for aarch64 on another processor, with Debian's compiler and the libraries of `scripts/setup --for arm`. Programs of the
+# Builds for aarch64 on another processor, with Debian's compiler and the libraries of `scripts/setup --for cross`. Programs of the
 # build run by qemu.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)

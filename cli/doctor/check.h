@@ -27,7 +27,7 @@ struct Check {
   std::string way_out = {};  ///< advice how to solve the problem; empty if there is none
 };
 
-/// What the daemon answered about itself.
+/// The daemon's answers about itself.
 struct DaemonAnswers {
   bool serving = false;
   DaemonInfo info = {};
