@@ -265,7 +265,7 @@ def test_a_daemon_does_not_get_the_places_of_a_surrounding_service(home, directo
 
 
 def test_a_daemon_ends_when_it_is_idle_and_the_next_one_has_its_results(home, program):  # noqa: F811
-    home.environment["CCCL_CACHED_IDLE_TIMEOUT"] = "300ms"
+    home.environment["CCCL_CACHED_IDLE_TIMEOUT"] = "1s"
     words = (program(), library_of(PLACES.cuda13))
     home.run("--start", "--", *words)
     await_end(home.daemon())

@@ -22,6 +22,7 @@
 #include "cli/run/advice.h"
 #include "cli/run/child.h"
 #include "cli/run/compare/framework_caches.h"
+#include "cli/run/daemon/own.h"
 #include "cli/run/daemon/process.h"
 #include "cli/run/report.h"
 #include "cli/run/temporary_directory.h"
@@ -72,9 +73,7 @@ void RedirectOutput() { dup2(STDERR_FILENO, STDOUT_FILENO); }
 
 /// Tells a person at a terminal which run begins.
 void Announce(const char* name) {
-  if (isatty(STDERR_FILENO) == 0) return;
-  const std::string line = "cccl-cache: the run \"" + std::string(name) + "\" begins\n";
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+  if (isatty(STDERR_FILENO) != 0) PrintNotice("the run \"" + std::string(name) + "\" begins");
 }
 
 /// Runs the program three times.
