@@ -5,7 +5,8 @@ set(CCCL_CACHED_TEST_PYTHON ${PROJECT_SOURCE_DIR}/.venv/bin/python3 CACHE FILEPA
     "Python with tests/requirements.txt installed")
 set(CCCL_CACHED_TEST_CUDA12 ${PROJECT_SOURCE_DIR}/.toolchains/cu12 CACHE PATH "CUDA 12 for tests")
 if(EXISTS ${PROJECT_SOURCE_DIR}/.toolchains/cu13)
-  set(default_cuda13 ${PROJECT_SOURCE_DIR}/.toolchains/cu13)
+  # The wheels put a toolkit there.
+  set(default_cuda13 ${PROJECT_SOURCE_DIR}/.toolchains/cu13/nvidia/cu13)
 else()
   set(default_cuda13 /usr/local/cuda)
 endif()

@@ -12,8 +12,6 @@ from patience import PATIENCE
 from places import PLACES
 
 PTXAS13 = pathlib.Path(PLACES.cuda13) / "bin/ptxas"
-if not PTXAS13.exists():
-    PTXAS13 = pathlib.Path(PLACES.cuda13) / "nvidia/cu13/bin/ptxas"
 TIME = re.compile(rb"Compile time = [0-9.]+ ms")
 
 

@@ -13,9 +13,7 @@ from places import PLACES
 
 TEMPORARY = re.compile(rb"tmpxft_[0-9a-f]{8}_[0-9a-f]{8}")
 # ptxas of CUDA 13.0 writes the times of sources, that of 13.5 does not.
-CUDA13_0 = next(root for root in (pathlib.Path(PLACES.cuda13), pathlib.Path(PLACES.cuda13) / "nvidia/cu13")
-                if (root / "bin/nvcc").exists())
-TOOLKITS = {"13.0": CUDA13_0, "13.5": NVCC}
+TOOLKITS = {"13.0": pathlib.Path(PLACES.cuda13), "13.5": NVCC}
 # The module id, which has a hash of the source's path, is in the names of what is not visible elsewhere. Functions that are
 # not inlined are in the strings of the line table, too.
 KERNEL = """
@@ -57,8 +55,7 @@ class Directories(Toolkit):
 
     def __init__(self, directory, socket, release="13.5"):
         super().__init__(directory, socket)
-        if release == "13.0":
-            self.nvcc = CUDA13_0 / "bin/nvcc"
+        self.nvcc = TOOLKITS[release] / "bin/nvcc"
         self.above = self.work / "temporary"
         self.seconds = 1_700_000_000
 
