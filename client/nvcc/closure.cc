@@ -101,31 +101,36 @@ bool IsHarmless(std::string_view name) {
          name == "/proc/self/exe" || name == "/proc/self/maps" || name == "/proc/self/status";
 }
 
-/// Returns the directories in which our programs keep what they know, and those of the sockets at
-/// which they look for a daemon, also by their real names. The stand-ins of a run look there, and
-/// the results do not depend on it. Each user has other ones.
-std::vector<std::string> OurDirectories() {
+/// Returns whether the name is in a directory in which our programs keep what they know. The
+/// stand-ins of a run look there, and the results do not depend on it. Each user has other ones.
+bool IsOurCache(std::string_view name) {
+  if (name.find("/../") != std::string_view::npos) return false;
+  for (const std::string& directory : {CacheDirectory(), standin::RuntimeFacts()}) {
+    if (!directory.empty() && name.starts_with(directory) &&
+        (name.size() == directory.size() || name[directory.size()] == '/')) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Returns the names of the sockets at which the stand-ins look for a daemon, and of their
+/// directories, also by their real names. The results do not depend on who answers there.
+std::set<std::string> PlacesOfDaemons() {
   const auto variable = [](const char* name) {
     const char* value = secure_getenv(name);
     return std::string_view(value == nullptr ? "" : value);
   };
-  std::vector<std::string> found = {CacheDirectory(), standin::RuntimeFacts()};
   std::vector<std::string> sockets = UsersSockets(variable("XDG_RUNTIME_DIR"), variable("HOME"));
   sockets.emplace_back(kSystemSocket);
+  std::set<std::string> places;
   for (const std::string& socket : sockets) {
-    found.push_back(DirectoryOf(socket));
-    found.push_back(RealPath(found.back()));
+    const std::string directory = DirectoryOf(socket);
+    for (const std::string& each : {directory, RealPath(directory)}) {
+      if (!each.empty()) places.insert({each, each + socket.substr(directory.size())});
+    }
   }
-  std::erase(found, "");
-  return found;
-}
-
-bool IsIn(std::string_view name, const std::vector<std::string>& directories) {
-  if (name.find("/../") != std::string_view::npos) return false;
-  return std::ranges::any_of(directories, [name](const std::string& directory) {
-    return name.starts_with(directory) &&
-           (name.size() == directory.size() || name[directory.size()] == '/');
-  });
+  return places;
 }
 
 constexpr size_t kStartOfObject = 8;
@@ -255,7 +260,7 @@ class Builder {
   const std::set<std::string> outputs_;
   const std::map<std::string, Digest>& before_;
   const int64_t begin_ns_;
-  const std::vector<std::string> ours_ = OurDirectories();
+  const std::set<std::string> places_of_daemons_ = PlacesOfDaemons();
   Absences absences_;
   RealNames real_names_;
   std::set<std::string> listed_;
@@ -266,7 +271,9 @@ class Builder {
 
 std::string Builder::Add(const std::string& name, const Use& use) {
   if (IsHarmless(name)) return "";
-  if (!use.read_by_preprocessor && IsIn(name, ours_)) return "";
+  if (!use.read_by_preprocessor && (IsOurCache(name) || places_of_daemons_.contains(name))) {
+    return "";
+  }
   if (IsOfKernel(name)) return "it looked at " + name;
   if (use.made || use.changed || use.removed) {
     const bool is_output = outputs_.contains(name);

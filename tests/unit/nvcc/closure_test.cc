@@ -454,6 +454,22 @@ TEST_CASE("a fact of our programs may change, and a header beside it may not") {
   unsetenv("XDG_RUNTIME_DIR");
 }
 
+TEST_CASE("the socket of a daemon may come and go, and a file beside it may not change") {
+  Scene scene;
+  REQUIRE(setenv("XDG_RUNTIME_DIR", scene.directory.path().c_str(), 1) == 0);
+  const std::string beside = scene.directory.Write("cccl-cached/a.o", "object");
+  const std::string socket = scene.directory / "cccl-cached/socket";
+  scene.trace.uses[beside] = Found();
+  scene.trace.uses[socket] = Missing();
+  scene.trace.uses[fs::path(socket).parent_path()] = Found();
+  const Closure closure = scene.Built();
+  scene.directory.Write("cccl-cached/socket", "");
+  CHECK(closure.Holds(kNoFacts));
+  scene.directory.Write("cccl-cached/a.o", "other!");
+  CHECK_FALSE(closure.Holds(kNoFacts));
+  unsetenv("XDG_RUNTIME_DIR");
+}
+
 TEST_CASE("without a runtime directory, no directory below the root is taken for ours") {
   unsetenv("XDG_RUNTIME_DIR");
   Scene scene;
